@@ -96,7 +96,7 @@ void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
 
 /// Returns the oldest wildcard receive that the key matches; null when there is none, or when a receive of
 /// the table was posted before it.
-[[gnu::noinline]] MatchRecord* OrderedMatching::find_receive_among_wildcards(const MatchKey& key,
+[[gnu::noinline]] MatchRecord* OrderedMatching::find_receive_among_wildcards(MatchKey key,
                                                                              std::uint32_t* depth) noexcept {
   std::uint32_t compared = 0;
   MatchRecord* found = wildcards_.first();
@@ -110,7 +110,7 @@ void OrderedMatching::unlink_message(MatchRecord& message) noexcept {
   return exact != nullptr && exact->order < found->order ? nullptr : found;
 }
 
-[[gnu::noinline]] MatchRecord* OrderedMatching::take_receive_among_wildcards(const MatchKey& key,
+[[gnu::noinline]] MatchRecord* OrderedMatching::take_receive_among_wildcards(MatchKey key,
                                                                              std::uint32_t* depth) noexcept {
   MatchRecord* const found = find_receive_among_wildcards(key, depth);
   if (found != nullptr) remove_wildcard(*found);

@@ -158,12 +158,13 @@ class OrderedMatching {
                                                           const Make& make) noexcept {
     if (wildcards_.first() != nullptr && find_receive_among_wildcards(key) != nullptr) [[unlikely]]
       return false;
-    const bool is_kept = table_.try_add<detail::NoLock, MatchSide::unexpected>(key, [&] {
-      MatchRecord* const message = make();
-      if (message != nullptr) [[likely]]
-        messages_.append(*message);
-      return message;
-    });
+    const bool is_kept = table_.try_add<detail::NoLock, MatchSide::unexpected>(
+        key, [&]() __attribute__((always_inline)) {
+          MatchRecord* const message = make();
+          if (message != nullptr) [[likely]]
+            messages_.append(*message);
+          return message;
+        });
     if (is_kept) [[likely]]
       ++stream.expected;
     return is_kept;
@@ -278,9 +279,11 @@ class OrderedMatching {
   }
   [[nodiscard]] MatchRecord* find_message(const MatchKey& wanted, std::uint64_t tag_mask,
                                           std::uint32_t* depth = nullptr) noexcept;
-  [[nodiscard]] MatchRecord* find_receive_among_wildcards(const MatchKey& key,
+  // By value: a key that fast paths pass by reference lies in memory, whose two halves were just written, and
+  // its next read as a whole waits for everything written before (docs/decisions/013).
+  [[nodiscard]] MatchRecord* find_receive_among_wildcards(MatchKey key,
                                                           std::uint32_t* depth = nullptr) noexcept;
-  [[nodiscard]] MatchRecord* take_receive_among_wildcards(const MatchKey& key,
+  [[nodiscard]] MatchRecord* take_receive_among_wildcards(MatchKey key,
                                                           std::uint32_t* depth = nullptr) noexcept;
   void unlink_message(MatchRecord& message) noexcept;
   void add_wildcard(MatchRecord& receive, const MatchKey& key, std::uint64_t tag_mask) noexcept {

@@ -88,9 +88,10 @@ template <class Locking, class Batch>
   for (const std::byte* payload = nullptr; kept < most && batch.peek_alike(tag, payload); ++kept) {
     if (std::memcmp(payload + size, &next, sizeof next) != 0) [[unlikely]]
       break;
-    if (!order.try_store(stream, {tag, peer, 0}, [&] {
-          return take_unexpected<Locking::kExclusive, Batch>(sends, tag, payload);
-        })) [[unlikely]]
+    if (!order.try_store(
+            stream, {tag, peer, 0}, [&]() __attribute__((always_inline)) {
+              return take_unexpected<Locking::kExclusive, Batch>(sends, tag, payload);
+            })) [[unlikely]]
       break;
     ++next.order;
     batch.fetch_ahead();

@@ -85,24 +85,6 @@ template bool ReceivePosts::try_post_ordered<TryLock>(std::uint64_t, std::uint64
 template bool ReceivePosts::try_post_ordered<NoLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                      Completion*, void*) noexcept;
 
-bool ReceivePosts::try_post_wildcard(std::uint64_t engine_and_source, std::uint64_t tag,
-                                     std::uint64_t tag_mask, std::byte* data, std::size_t size,
-                                     Completion* completion, void* user_data) noexcept {
-  MatchingEngine* const engine = engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
-  const auto source = static_cast<std::uint32_t>(engine_and_source);
-  const std::uint32_t sources = engines_.fast_path_sources();
-  const bool needs_no_check =
-      source < sources || (source == static_cast<std::uint32_t>(any_source) && sources != 0);
-  if (engine == nullptr || !needs_no_check ||
-      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
-    return false;
-  const MatchKey key = OrderedMatching::key_of(static_cast<int>(source), tag, tag_mask);
-  const bool may_complete_now = (engine_and_source & detail::kMayCompleteNow) != 0;
-  return engine->is_serial() ? try_post_wildcard<NoLock>(*engine, key, tag_mask, {data, size}, completion,
-                                                         user_data, may_complete_now)
-                             : try_post_wildcard<TryLock>(*engine, key, tag_mask, {data, size}, completion,
-                                                          user_data, may_complete_now);
-}
 template <class Locking>
 [[gnu::always_inline]] inline bool ReceivePosts::try_post_wildcard(
     MatchingEngine& engine, const MatchKey& key, std::uint64_t tag_mask, std::span<std::byte> buffer,
@@ -135,6 +117,24 @@ template <class Locking>
   return true;
 }
 
+bool ReceivePosts::try_post_wildcard(std::uint64_t engine_and_source, std::uint64_t tag,
+                                     std::uint64_t tag_mask, std::byte* data, std::size_t size,
+                                     Completion* completion, void* user_data) noexcept {
+  MatchingEngine* const engine = engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  const std::uint32_t sources = engines_.fast_path_sources();
+  const bool needs_no_check =
+      source < sources || (source == static_cast<std::uint32_t>(any_source) && sources != 0);
+  if (engine == nullptr || !needs_no_check ||
+      engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
+    return false;
+  const MatchKey key = OrderedMatching::key_of(static_cast<int>(source), tag, tag_mask);
+  const bool may_complete_now = (engine_and_source & detail::kMayCompleteNow) != 0;
+  return engine->is_serial() ? try_post_wildcard<NoLock>(*engine, key, tag_mask, {data, size}, completion,
+                                                         user_data, may_complete_now)
+                             : try_post_wildcard<TryLock>(*engine, key, tag_mask, {data, size}, completion,
+                                                          user_data, may_complete_now);
+}
 Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::byte> buffer,
                                   const ReceiveOptions& options) {
   MatchingEngine* engine = engines_.find_ordered(options.engine);
