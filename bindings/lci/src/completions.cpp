@@ -36,6 +36,14 @@ comp_attr_t attributes_of(attr_comp_type_t type, void* user_context) {
   return attr;
 }
 
+struct Registration {
+  runtime_impl_t* runtime;
+  rcomp_t rcomp;
+  comp_impl_t* object;
+};
+std::mutex registered_mutex;
+std::vector<Registration> registered;
+
 /// The new object, which delivers as the runtime does that it was allocated with.
 template <class Kind, class... More>
 comp_t make(const runtime_t& runtime, const comp_attr_t& attr, More... more) {
@@ -89,6 +97,29 @@ void signal_with(weft::Completion& completion, const status_t& status) {
   completion.signal(message);
 }
 
+void Registered::add(runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t& object) {
+  const std::lock_guard lock(registered_mutex);
+  registered.push_back({&runtime, rcomp, &object});
+}
+comp_impl_t* Registered::take(const runtime_impl_t& runtime, rcomp_t rcomp) {
+  const std::lock_guard lock(registered_mutex);
+  const auto found = std::find_if(registered.begin(), registered.end(), [&](const Registration& each) {
+    return each.runtime == &runtime && each.rcomp == rcomp;
+  });
+  if (found == registered.end()) return nullptr;
+  comp_impl_t* const object = found->object;
+  registered.erase(found);
+  return object;
+}
+void Registered::forget(const comp_impl_t& object) noexcept {
+  const std::lock_guard lock(registered_mutex);
+  std::erase_if(registered, [&](const Registration& each) { return each.object == &object; });
+}
+void Registered::forget(const runtime_impl_t& runtime) noexcept {
+  const std::lock_guard lock(registered_mutex);
+  std::erase_if(registered, [&](const Registration& each) { return each.runtime == &runtime; });
+}
+
 comp_impl_t::~comp_impl_t() {
   // The library's own kinds are, or contain, weft's side of them.
   if (attr.comp_type == attr_comp_type_t::custom) delete static_cast<weft::Completion*>(completion_);
@@ -135,6 +166,7 @@ bool SyncCompletion::test(status_t* statuses) {
 void free_comp_x::call() const {
   if (m_comp == nullptr || m_comp->is_empty()) refuse_empty_handle("comp");
   comp_impl_t* const object = m_comp->p_impl;
+  Registered::forget(*object);
   // Before the destructor of a program's own class: nothing is to signal an object that is half gone.
   if (void* const completion = comp_access_t::completion(*object); completion != nullptr)
     static_cast<weft::Completion*>(completion)->retire();
@@ -203,23 +235,13 @@ rcomp_t register_rcomp_x::call() const {
   const rcomp_t number = m_rcomp != 0 ? m_rcomp : reserve_rcomps_x(1).runtime(runtime_t(&runtime))();
   const weft::RemoteCompletion handle =
       runtime.runtime.expose(*completion_of(m_comp), {.id = Rcomp::handle(number, 0).id()});
-  const std::lock_guard lock(runtime.mutex);
-  runtime.exposed.emplace_back(Rcomp::of(handle), m_comp.p_impl);
+  Registered::add(runtime, Rcomp::of(handle), *m_comp.p_impl);
   return Rcomp::of(handle);
 }
 
 void deregister_rcomp_x::call() const {
-  runtime_impl_t& runtime = runtime_of(m_runtime);
-  comp_impl_t* object = nullptr;
-  {
-    const std::lock_guard lock(runtime.mutex);
-    const auto found = std::find_if(runtime.exposed.begin(), runtime.exposed.end(),
-                                    [this](const auto& each) { return each.first == m_rcomp; });
-    if (found == runtime.exposed.end())
-      refuse("deregister_rcomp: " + std::to_string(m_rcomp) + " is not registered");
-    object = found->second;
-    runtime.exposed.erase(found);
-  }
+  comp_impl_t* const object = Registered::take(runtime_of(m_runtime), m_rcomp);
+  if (object == nullptr) refuse("deregister_rcomp: " + std::to_string(m_rcomp) + " is not registered");
   completion_of(comp_t(object))->withdraw(Rcomp::handle(m_rcomp, 0));
 }
 

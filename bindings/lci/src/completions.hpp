@@ -65,6 +65,17 @@ class UserCompletion final : public weft::Completion {
     return static_cast<weft::Completion*>(made);
   return &make_user_completion(*comp.p_impl);
 }
+/// What numbers of remote completions stand for, of all runtimes: objects and runtimes are freed in any
+/// order.
+class Registered {
+ public:
+  static void add(runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t& object);
+  /// Removes and returns the object; null when the number stands for none.
+  [[nodiscard]] static comp_impl_t* take(const runtime_impl_t& runtime, rcomp_t rcomp);
+  static void forget(const comp_impl_t& object) noexcept;
+  static void forget(const runtime_impl_t& runtime) noexcept;
+};
+
 /// Makes the object deliver into the allocator and packets of the runtime.
 void bind(comp_impl_t& object, runtime_impl_t& runtime);
 

@@ -76,8 +76,11 @@ void GraphCompletion::start() {
   if (runs_.exchange(true, std::memory_order_acquire)) refuse("graph_start: the graph runs already");
   has_ended_.store(false, std::memory_order_relaxed);
   for (const auto& node : nodes_) node->missing.store(node->incoming, std::memory_order_relaxed);
+  end_.next_ready = nullptr;
   end_.missing.store(end_.incoming, std::memory_order_relaxed);
+  const bool has_end = end_.incoming != 0;
   complete(start_, status_t(errorcode_t::done));
+  if (!has_end) run_all(&end_);  // nothing is waited for
 }
 
 bool GraphCompletion::test() {

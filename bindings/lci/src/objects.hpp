@@ -161,7 +161,6 @@ class runtime_impl_t {
   std::mutex mutex;
   std::uint32_t next_rcomp = Rcomp::kFirst;
   std::set<std::uint16_t> engine_ids;
-  std::vector<std::pair<rcomp_t, comp_impl_t*>> exposed;
 };
 
 /// The runtime that operations use which are given none.

@@ -163,6 +163,17 @@ status_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remo
   return status_with(endpoint.send_am(fields.rank, handle, bytes_of(fields), options), fields, "post_am");
 }
 
+/// Fast path of post_am without a completion object. Returns false, without effect, when it does not apply.
+[[gnu::always_inline]] inline bool try_post_am(endpoint_impl_t& place, int rank, void* buffer,
+                                               std::size_t size, const comp_t& comp, rcomp_t remote,
+                                               std::uint32_t tag) {
+  if (!comp.is_empty() || place.runtime.held.may_hold(buffer)) return false;
+  return place.endpoint
+      .post_am(rank, Rcomp::handle(remote, place.index), {static_cast<const std::byte*>(buffer), size},
+               {.tag = tag, .may_complete_now = true})
+      .is_accepted();
+}
+
 weft::MatchingPolicy policy_of(matching_policy_t policy) {
   switch (policy) {
     case matching_policy_t::none:
@@ -231,11 +242,17 @@ error_t progress_on(endpoint_impl_t& place) {
 
 status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp) {
   endpoint_impl_t& place = default_endpoint(runtime_of({}));
+  if (try_post_am(place, rank, local_buffer, size, local_comp, remote_comp, 0)) [[likely]]
+    return status_with(errorcode_t::done, {rank, local_buffer, size, 0, nullptr});
   return post_am_with(place, {rank, local_buffer, size, 0, nullptr}, remote_comp,
                       mode_of(local_comp, true, true, true));
 }
 status_t post_am_x::call() const {
-  return post_am_with(endpoint_of(*this), fields_of(*this), m_remote_comp, mode_of(*this));
+  endpoint_impl_t& place = endpoint_of(*this);
+  if (m_tag <= UINT32_MAX && try_post_am(place, m_rank, m_local_buffer, m_size, m_local_comp, m_remote_comp,
+                                         static_cast<std::uint32_t>(m_tag))) [[likely]]
+    return status_with(errorcode_t::done, fields_of(*this));
+  return post_am_with(place, fields_of(*this), m_remote_comp, mode_of(*this));
 }
 
 status_t post_send_x::call() const {

@@ -43,10 +43,10 @@ weft::Collective& device_impl_t::collective() {
   const std::lock_guard lock(mutex_);
   if (collective_ == nullptr) {
     const std::uint32_t index = device.index();
-    if (index > 127)
-      refuse("collectives on device " + std::to_string(index) + ": only devices 0 to 127 have them");
+    if (index > 125)
+      refuse("collectives on device " + std::to_string(index) + ": only devices 0 to 125 have them");
     collective_ = std::make_unique<weft::Collective>(runtime.runtime, own_endpoint.endpoint,
-                                                     weft::CollectiveOptions{.engine = 255 - index});
+                                                     weft::CollectiveOptions{.engine = 253 - index});
   }
   return *collective_;
 }

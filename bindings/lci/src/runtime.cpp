@@ -1,5 +1,6 @@
 #include <string>
 
+#include "completions.hpp"
 #include "objects.hpp"
 
 namespace lci {
@@ -105,6 +106,7 @@ runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_run
 }
 
 runtime_impl_t::~runtime_impl_t() {
+  Registered::forget(*this);
   runtime.forget_peer_failures(failed);
   device.reset();
 }

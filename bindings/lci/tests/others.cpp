@@ -128,6 +128,12 @@ void graphs() {
   }
   lci::free_comp(&graph);
 
+  // A barrier among one rank has no node.
+  lci::comp_t empty = lci::alloc_graph();
+  lci::graph_start(empty);
+  CHECK(lci::graph_test(empty).is_done());
+  lci::free_comp(&empty);
+
   // One that signals another object, frees itself, and is moved on by progress alone.
   lci::comp_t counter = lci::alloc_counter();
   lci::comp_t other = lci::alloc_graph_x().comp(counter)();
@@ -250,6 +256,10 @@ void mistakes() {
   refuses("99", [&] { lci::post_am(99, &none, 1, lci::COMP_NULL, 1); });
   refuses("threshold is 0", [&] { lci::alloc_sync_x().threshold(0)(); });
   refuses("12345 is not registered", [&] { lci::deregister_rcomp(12345); });
+  lci::comp_t freed = lci::alloc_counter();
+  const lci::rcomp_t number = lci::register_rcomp(freed);
+  lci::free_comp(&freed);
+  refuses("is not registered", [&] { lci::deregister_rcomp(number); });
   refuses("g_runtime_init() was called before", [] { lci::g_runtime_init(); });
   lci::free_comp(&counter);
 }

@@ -35,6 +35,9 @@ class Lci(unittest.TestCase):
                 refused = [line for line in errors if "has ended as refused" in line]
                 self.assertEqual((len(truncated), len(refused), len(errors)), (ranks, ranks, 2 * ranks), errors)
 
+    def test_nothing_is_allocated_for_a_message(self):
+        self.assertEqual(self.lines(1, "allocations"), (["ok"], []))
+
     def test_a_variable_that_is_wrong_is_named(self):
         result = run(1, program("lci-test-others"), env=environment(LCI_ATTR_CQ_TYPE="ring"))
         self.assertNotEqual(result.returncode, 0)

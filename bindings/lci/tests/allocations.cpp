@@ -1,0 +1,53 @@
+// Active messages of 8 bytes into packets: nothing is allocated for a message.
+#include <atomic>
+#include <new>
+
+#include "check.hpp"
+
+namespace {
+std::atomic<long> allocations(0);
+long handled = 0;
+void on_message(lci::status_t status) {
+  handled += *static_cast<long*>(status.buffer);
+  lci::put_upacket(status.buffer);
+}
+}  // namespace
+
+void* operator new(size_t size) {
+  ++allocations;
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+int main() {
+  lci::g_runtime_init();
+  lci::comp_t handler = lci::alloc_handler_x(on_message).zero_copy_am(true)();
+  lci::comp_t queue = lci::alloc_cq_x().zero_copy_am(true)();
+  const lci::rcomp_t to_handler = lci::register_rcomp(handler), to_queue = lci::register_rcomp(queue);
+  const int me = lci::get_rank_me();
+  long popped = 0, before = 0;
+  for (long i = 0; i < 3000; ++i) {
+    if (i == 1000) before = allocations;  // queues and lanes have grown by then
+    long one = 1;
+    post([&] { return lci::post_am(me, &one, sizeof one, lci::COMP_NULL_RETRY, to_handler); });
+    post([&] {
+      return lci::post_am_x(me, &one, sizeof one, lci::COMP_NULL_RETRY, to_queue).tag(5).user_context(&one)();
+    });
+    const lci::status_t status = pop(queue);
+    popped += *static_cast<long*>(status.buffer);
+    lci::put_upacket(status.buffer);
+  }
+  const long after = allocations;
+  while (handled < 3000) lci::progress();
+  CHECK(popped == 3000);
+  if (after != before) std::fprintf(stderr, "%ld allocations for 4000 messages\n", after - before);
+  CHECK(after == before);
+  lci::free_comp(&handler);
+  lci::free_comp(&queue);
+  lci::g_runtime_fina();
+  std::puts("ok");
+  return 0;
+}
