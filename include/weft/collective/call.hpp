@@ -43,6 +43,9 @@ struct CollectiveCall {
   std::span<const std::size_t> from_counts{};
   std::span<const std::size_t> to_counts{};
   bool blocks_differ = false;  // counts are given, if not on this rank then on others
+  // Where the blocks begin, in elements; empty: one after another.
+  std::span<const std::size_t> from_places{};
+  std::span<const std::size_t> to_places{};
   // Of exchanges with neighbours.
   std::span<const int> sources{};
   std::span<const int> destinations{};

@@ -67,14 +67,17 @@ struct BitXor {
 /// bytes; weft::Error when their length is no multiple of element_size.
 struct AnyReduction {
   /// to[i] = to[i] op from[i], for `count` elements. Each range begins at an element of a buffer of the
-  /// program, or of a buffer that is aligned to 16 bytes; the ranges do not overlap. Must be associative,
-  /// commutative and the same on all ranks, and must not throw.
+  /// program, or of a buffer that is aligned to 16 bytes; the ranges do not overlap. Must be associative
+  /// and the same on all ranks, and must not throw.
   using Apply = void (*)(void* to, const void* from, std::size_t count, void* context);
 
   std::size_t element_size = 0;  ///< bytes, 1 to 2^30; weft::Error otherwise
   Apply apply = nullptr;         ///< weft::Error when null
   /// Passed to apply(); must outlive the operation. Any thread that progresses the device may call apply().
   void* context = nullptr;
+  /// false: elements are combined in the order of ranks, by algorithms which may take longer; the same on all
+  /// ranks.
+  bool is_commutative = true;
 };
 
 namespace detail {
@@ -114,6 +117,7 @@ struct Reduction {
   ElementKind kind = ElementKind::other;  ///< with a known operator only
   /// to[i] = op(a[i], b[i]); `to` may be `a`.
   Apply apply = nullptr;
+  bool is_ordered = false;  ///< not commutative
   std::size_t operator_size = 0;
   alignas(16) std::byte operator_bytes[kOperatorBytes] = {};
 };
@@ -121,8 +125,10 @@ struct Reduction {
 [[nodiscard]] inline Reduction reduction_of(const AnyReduction& any) noexcept {
   Reduction reduction;
   reduction.element = any.element_size;
-  reduction.operator_size = sizeof any;
-  std::memcpy(reduction.operator_bytes, &any, sizeof any);
+  reduction.is_ordered = !any.is_commutative;
+  // Without the padding at the end, which has no value that could be compared.
+  reduction.operator_size = offsetof(AnyReduction, is_commutative);
+  std::memcpy(reduction.operator_bytes, &any, offsetof(AnyReduction, is_commutative));
   reduction.apply = [](std::byte* to, const std::byte* a, const std::byte* b, std::size_t count,
                        const std::byte* bytes) {
     const AnyReduction& any_of = *reinterpret_cast<const AnyReduction*>(bytes);

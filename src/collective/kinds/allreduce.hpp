@@ -18,6 +18,8 @@ struct Allreduce {
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     if (size == 1 || call.count * call.reduction.element <= kAtOnceBytes)
       lay_out_short(steps, call, rank, size);
+    else if (call.reduction.is_ordered)
+      lay_out_ordered(steps, call, rank, size);
     else
       lay_out_long(steps, call, rank, size);
   }
@@ -40,29 +42,63 @@ struct Allreduce {
       return;
     }
     const std::byte* mine = call.from;
-    const auto add = [&](const std::byte* arrived) {
-      steps.compute(call.to, mine, arrived, call.count);
-      mine = call.to;
+    const auto add = [&](std::byte* arrived, bool is_of_lower_ranks) {
+      const bool is_first = call.reduction.is_ordered && is_of_lower_ranks;
+      std::byte* const to = is_first ? arrived : call.to;
+      steps.compute(to, is_first ? arrived : mine, is_first ? mine : arrived, call.count);
+      mine = to;
     };
     if (rank < 2 * extra) {
-      const std::byte* arrived = steps.receive_part(rank - 1, bytes, kLend);
+      std::byte* const arrived = steps.receive_part(rank - 1, bytes, kLend);
       steps.join();
-      add(arrived);
+      add(arrived, true);
     }
     const int place = rank < 2 * extra ? rank / 2 : rank - extra;
     const auto rank_at = [&](int other) { return other < extra ? 2 * other + 1 : other + extra; };
     std::uint32_t step = kFirst;
     for (int bit = 1; bit < core; bit *= 2, ++step) {
       steps.send(rank_at(place ^ bit), {mine, bytes}, step);
-      const std::byte* arrived = steps.receive_part(rank_at(place ^ bit), bytes, step);
+      std::byte* const arrived = steps.receive_part(rank_at(place ^ bit), bytes, step);
       steps.join();
-      add(arrived);
+      add(arrived, (place & bit) != 0);
     }
     if (mine != call.to) steps.copy(call.to, mine, bytes);
     if (rank < 2 * extra) {
       steps.send(rank - 1, {call.to, bytes}, kReturn);
       steps.join();
     }
+  }
+
+  /// In the order of ranks: to rank 0, and from there to all.
+  template <class Steps>
+  static void lay_out_ordered(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    const std::size_t width = call.reduction.element;
+    const int lowest =
+        rank != 0 ? rank & -rank : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
+    for_each_segment(call, [&](std::size_t first, std::size_t elements) {
+      steps.begin_segment();
+      const std::span<std::byte> result{call.to + first * width, elements * width};
+      const std::byte* mine = call.from + first * width;
+      constexpr std::uint32_t step = 0;
+      for (int bit = 1; bit < lowest; bit *= 2) {
+        if (rank + bit >= size) continue;
+        const std::byte* const arrived = steps.receive_part(rank + bit, result.size(), step);
+        steps.join();
+        steps.compute(result.data(), mine, arrived, elements);
+        mine = result.data();
+      }
+      if (rank != 0) {
+        steps.send(rank - lowest, {mine, result.size()}, step);
+        steps.join();
+        steps.receive(rank - lowest, result, step, false);  // where the elements lay that have left
+        steps.join();
+      } else if (mine != result.data()) {
+        steps.copy(result.data(), mine, result.size());
+      }
+      for (int child = lowest / 2; child > 0; child /= 2)
+        if (rank + child < size) steps.send(rank + child, result, step);
+      steps.join();
+    });
   }
 
   /// Around a ring: first each rank collects the sum of one block, then the sums go around.

@@ -17,7 +17,7 @@ namespace weft::collective {
 
 inline void check_root(const KindTraits& kind, const detail::CollectiveCall& call, int size) {
   if (call.root < 0 || call.root >= size)
-    refuse(kind, "root " + std::to_string(call.root) + " is not a rank of this job (0 to " +
+    refuse(kind, "root " + std::to_string(call.root) + " is not a rank of this Collective (0 to " +
                      std::to_string(size - 1) + ")");
 }
 
@@ -43,14 +43,19 @@ inline void check_reduced(const KindTraits& kind, const detail::CollectiveCall& 
 class Blocks {
  public:
   /// `counts`: elements of each block; empty: all have the same.
-  Blocks(const detail::CollectiveCall& call, std::span<const std::size_t> counts, std::size_t elements,
-         std::size_t parts) noexcept
-      : width_(call.reduction.element), counts_(counts), each_(parts == 0 ? 0 : elements / parts) {}
+  /// `places`: where each block begins, in elements; empty: behind the one before it.
+  Blocks(const detail::CollectiveCall& call, std::span<const std::size_t> counts,
+         std::span<const std::size_t> places, std::size_t elements, std::size_t parts) noexcept
+      : width_(call.reduction.element),
+        counts_(counts),
+        places_(places),
+        each_(parts == 0 ? 0 : elements / parts) {}
 
   /// The first byte of a block.
   [[nodiscard]] std::size_t begin(int block) const noexcept {
     const auto index = static_cast<std::size_t>(block);
     if (counts_.empty()) return index * each_ * width_;
+    if (!places_.empty()) return places_[index] * width_;
     return std::accumulate(counts_.begin(), counts_.begin() + block, std::size_t{0}) * width_;
   }
   [[nodiscard]] std::size_t bytes(int block) const noexcept { return elements(block) * width_; }
@@ -67,19 +72,34 @@ class Blocks {
  private:
   std::size_t width_;
   std::span<const std::size_t> counts_;
+  std::span<const std::size_t> places_;
   std::size_t each_;
 };
 
 [[nodiscard]] inline Blocks blocks_of_from(const detail::CollectiveCall& call, std::size_t parts) noexcept {
-  return {call, call.from_counts, call.count, parts};
+  return {call, call.from_counts, call.from_places, call.count, parts};
 }
 [[nodiscard]] inline Blocks blocks_of_to(const detail::CollectiveCall& call, std::size_t parts) noexcept {
-  return {call, call.to_counts, call.to_count, parts};
+  return {call, call.to_counts, call.to_places, call.to_count, parts};
+}
+
+/// Checks that blocks which begin anywhere lie in a buffer of `elements`. Blocks that overlap are not found.
+inline void check_places(const KindTraits& kind, const char* what, std::span<const std::size_t> counts,
+                         std::span<const std::size_t> places, std::size_t elements) {
+  if (places.size() != counts.size())
+    refuse(kind, std::to_string(places.size()) + " places are given for " + std::to_string(counts.size()) +
+                     " blocks of " + what);
+  for (std::size_t block = 0; block < counts.size(); ++block)
+    if (counts[block] > elements || places[block] > elements - counts[block])
+      refuse(kind, std::string(what) + " has " + std::to_string(elements) + " elements, but block " +
+                       std::to_string(block) + " is to have " + std::to_string(counts[block]) + " from " +
+                       std::to_string(places[block]) + " on");
 }
 
 /// Checks that `elements` are the blocks of `parts` ranks. `what`: the buffer, for texts.
 inline void check_blocks(const KindTraits& kind, const detail::CollectiveCall& call, const char* what,
-                         std::span<const std::size_t> counts, std::size_t elements, std::size_t parts) {
+                         std::span<const std::size_t> counts, std::span<const std::size_t> places,
+                         std::size_t elements, std::size_t parts) {
   const auto refuse_buffer = [&](const std::string& why) {
     refuse(kind, std::string(what) + " has " + std::to_string(elements) + " elements, " + why);
   };
@@ -91,6 +111,7 @@ inline void check_blocks(const KindTraits& kind, const detail::CollectiveCall& c
   if (counts.size() != parts)
     refuse(kind, std::to_string(counts.size()) + " counts are given for the blocks of " +
                      std::to_string(parts) + " ranks");
+  if (!places.empty()) return check_places(kind, what, counts, places, elements);
   const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
   if (sum != elements) refuse_buffer("but the counts of its blocks sum up to " + std::to_string(sum));
 }
@@ -105,7 +126,7 @@ inline void check_own_block(const KindTraits& kind, const Blocks& blocks, int ra
 /// Checks buffers of which `to` gets a block of every rank. The own block may lie there already.
 inline void check_gathered(const KindTraits& kind, const detail::CollectiveCall& call, int rank, int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  check_blocks(kind, call, "the result", call.to_counts, call.to_count, ranks);
+  check_blocks(kind, call, "the result", call.to_counts, call.to_places, call.to_count, ranks);
   const Blocks blocks = blocks_of_to(call, ranks);
   check_own_block(kind, blocks, rank, call.count);
   const Bytes mine{call.from, call.count * call.reduction.element};

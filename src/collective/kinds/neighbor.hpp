@@ -18,9 +18,9 @@ inline void check_neighbors(const KindTraits& kind, const detail::CollectiveCall
   for (const std::span<const int> ranks : {call.sources, call.destinations})
     for (const int rank : ranks)
       if (rank < 0 || rank >= size)
-        refuse(kind, "neighbor " + std::to_string(rank) + " is not a rank of this job (0 to " +
+        refuse(kind, "neighbor " + std::to_string(rank) + " is not a rank of this Collective (0 to " +
                          std::to_string(size - 1) + ")");
-  check_blocks(kind, call, "the result", call.to_counts, call.to_count, call.sources.size());
+  check_blocks(kind, call, "the result", call.to_counts, call.to_places, call.to_count, call.sources.size());
   check_apart(kind, {call.from, call.count * call.reduction.element},
               {call.to, call.to_count * call.reduction.element}, false);
 }
@@ -58,7 +58,8 @@ struct NeighborAlltoall {
 
   static void check(const detail::CollectiveCall& call, int, int size) {
     check_neighbors(kTraits, call, size);
-    check_blocks(kTraits, call, "the buffer", call.from_counts, call.count, call.destinations.size());
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_places, call.count,
+                 call.destinations.size());
   }
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int, int) {

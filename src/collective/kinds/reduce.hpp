@@ -15,16 +15,21 @@ struct Reduce {
     if (call.root == rank) check_reduced(kTraits, call);
   }
 
+  static constexpr std::uint32_t kResult = 1;  // the step of the result, where the root is not the top
+
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t width = call.reduction.element;
-    const int place = (rank + size - call.root) % size;
-    const auto rank_at = [&](int other) { return (other + call.root) % size; };
+    // In the order of ranks the tree is that of rank 0, which sends the result to the root.
+    const int top = call.reduction.is_ordered ? 0 : call.root;
+    const int place = (rank + size - top) % size;
+    const auto rank_at = [&](int other) { return (other + top) % size; };
     for_each_segment(call, [&](std::size_t first, std::size_t elements) {
       const std::size_t bytes = elements * width;
       steps.begin_segment();
       const std::byte* mine = call.from + first * width;
-      std::byte* sum = place == 0 ? call.to + first * width : nullptr;
+      std::byte* const result = rank == call.root ? call.to + first * width : nullptr;
+      std::byte* sum = place == 0 ? result : nullptr;
       for (int bit = 1; bit < size && (place & bit) == 0; bit *= 2) {
         if (place + bit >= size) continue;
         if (sum == nullptr) sum = steps.scratch(bytes);
@@ -36,8 +41,15 @@ struct Reduce {
       if (place != 0) {
         steps.send(rank_at(place - (place & -place)), {mine, bytes}, 0);
         steps.join();
+      } else if (top != call.root) {
+        steps.send(call.root, {mine, bytes}, kResult);
+        steps.join();
       } else if (mine != sum) {
         steps.copy(sum, mine, bytes);
+      }
+      if (rank == call.root && top != call.root) {
+        steps.receive(top, {result, bytes}, kResult, false);
+        steps.join();
       }
     });
   }

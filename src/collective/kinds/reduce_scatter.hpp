@@ -14,7 +14,7 @@ struct ReduceScatter {
 
   static void check(const detail::CollectiveCall& call, int rank, int size) {
     const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, call, "the buffer", call.from_counts, call.count, ranks);
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_places, call.count, ranks);
     const Blocks blocks = blocks_of_from(call, ranks);
     check_own_block(kTraits, blocks, rank, call.to_count);
     const Bytes result{call.to, call.to_count * call.reduction.element};
@@ -26,6 +26,7 @@ struct ReduceScatter {
   /// downwards from itself, whatever arrives first.
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    if (call.reduction.is_ordered) return lay_out_ordered(steps, call, rank, size);
     const Blocks blocks = blocks_of_from(call, static_cast<std::size_t>(size));
     const std::size_t bytes = blocks.bytes(rank);
     const std::size_t elements = blocks.elements(rank);
@@ -52,6 +53,35 @@ struct ReduceScatter {
       }
     }
     if (mine != call.to) steps.copy(call.to, mine, bytes);
+  }
+
+ private:
+  /// In the order of ranks: a rank has all parts of its block before it adds them up.
+  template <class Steps>
+  static void lay_out_ordered(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    const Blocks blocks = blocks_of_from(call, static_cast<std::size_t>(size));
+    const std::size_t bytes = blocks.bytes(rank);
+    std::byte* const parts = steps.scratch(bytes * static_cast<std::size_t>(size - 1));
+    const auto part_of = [&](int from) {
+      return parts + bytes * static_cast<std::size_t>(from < rank ? from : from - 1);
+    };
+    for (int offset = 1; offset < size; ++offset) {
+      const int to = (rank + offset) % size;
+      const int from = (rank + size - offset) % size;
+      steps.send(to, blocks.of(call.from, to), 0);
+      steps.receive(from, {part_of(from), bytes}, 0, true);
+    }
+    steps.join();
+    const std::byte* const own = call.from + blocks.begin(rank);
+    std::byte* const sum = steps.scratch(bytes);  // the result may lie in the buffer
+    const auto source = [&](int from) -> const std::byte* { return from == rank ? own : part_of(from); };
+    if (size == 1) {
+      steps.copy(sum, own, bytes);
+    } else {
+      steps.compute(sum, source(0), source(1), blocks.elements(rank));
+      for (int from = 2; from < size; ++from) steps.compute(sum, sum, source(from), blocks.elements(rank));
+    }
+    steps.copy(call.to, sum, bytes);
   }
 };
 

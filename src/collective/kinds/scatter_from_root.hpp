@@ -16,7 +16,7 @@ struct Scatter {
     check_root(kTraits, call, size);
     if (rank != call.root) return;
     const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, call, "the buffer", call.from_counts, call.count, ranks);
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_places, call.count, ranks);
     const Blocks blocks = blocks_of_from(call, ranks);
     check_own_block(kTraits, blocks, rank, call.to_count);
     const Bytes mine{call.to, call.to_count * call.reduction.element};
