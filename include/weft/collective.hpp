@@ -1,12 +1,14 @@
-// Operations in which all ranks of a job take part: barriers, broadcasts, reductions, exchanges of blocks.
+// Operations in which all ranks of a team take part: barriers, broadcasts, reductions, exchanges of blocks.
 #pragma once
 
+#include <weft/collective/arguments.hpp>
 #include <weft/collective/blocks.hpp>
 #include <weft/collective/call.hpp>
 #include <weft/collective/operation.hpp>
 #include <weft/collective/operators.hpp>
 #include <weft/collective/port.hpp>
 #include <weft/collective/reductions.hpp>
+#include <weft/collective/team.hpp>
 #include <weft/runtime.hpp>
 #include <weft/status.hpp>
 
@@ -41,16 +43,27 @@ struct CollectivePlace {
 
 }  // namespace detail
 
+/// The keys of matching contexts (MatchingContextOptions::key) from here on are those of Collectives.
+inline constexpr std::uint32_t kCollectiveKey = 0x7e000000;
+/// Keys of Collectives are below this.
+inline constexpr std::uint32_t kCollectiveKeys = 0x1000000;
+
 /// Options of a Collective.
 struct CollectiveOptions {
-  /// Id of the matching engine that the Collective opens for its own messages, 1 to 255; the same on every
-  /// rank, and different for every Collective and engine of the program.
-  EngineId engine = 255;
-  static constexpr std::uint32_t kByEngine = ~std::uint32_t{0};
+  /// Keeps the messages of Collectives apart, by a matching context: the same on every member, and different
+  /// for each of the Collectives that a rank has. Below kCollectiveKeys. Any number of Collectives may live
+  /// at a time.
+  CheckedIndex<std::uint32_t, IndexOf::context_key> key = 255;
+  static constexpr std::uint32_t kByKey = ~std::uint32_t{0};
   /// Id under which the Collective exposes an object of its own (Runtime::expose), 0 to 65535; the same on
-  /// every rank, and different for every Collective and exposed object of the program. By default
-  /// collective_ids + engine.
-  CheckedIndex<std::uint32_t, IndexOf::exposed> handle = kByEngine;
+  /// every member, and different for every Collective and exposed object of the program. By default
+  /// collective_ids + key for keys of 1 to 255 of teams of all ranks. Others expose nothing: their barriers
+  /// and allreduces whose callers wait go by matched messages as well, which takes a little longer.
+  CheckedIndex<std::uint32_t, IndexOf::exposed> handle = kByKey;
+  /// The longest time that a call may wait, the same on every rank; 0: any. When it has passed on one rank,
+  /// the call ends as timed_out on every rank that waits in it, and so do later calls: the Collective is then
+  /// of no more use.
+  Timeout timeout{};
 };
 
 /// The base of the ids that Collectives choose by default for the objects that they expose: programs that
@@ -66,10 +79,11 @@ struct CollectivePostOptions {
   void* user_data = nullptr;
 };
 
-/// The collectives of a job over one endpoint. All ranks have one with the same engine id, over the device of
-/// the same index, and call the same collectives on it in the same order with the same lengths; its messages
-/// never match messages of the program, nor of another Collective. All ranks must use the same form of a
-/// call: the one that waits, or make_... One thread at a time uses a Collective; not handlers.
+/// The collectives of a team, by default of all ranks of the job, over one endpoint. All members have one
+/// with the same key, over the device of the same index, and call the same collectives on it in the
+/// same order with the same lengths; its messages never match messages of the program, nor of another
+/// Collective. Ranks in its calls are those of the team. All ranks must use the same form of a call: the one
+/// that waits, or make_... One thread at a time uses a Collective; not handlers.
 ///
 /// Elements are trivially copyable and aligned to at most 16 bytes; operators are associative, commutative
 /// and the same on all ranks (those of operators: Sum, Product, Min, Max, BitAnd, BitOr, BitXor; or a
@@ -80,9 +94,9 @@ struct CollectivePostOptions {
 /// overlap. An operator of a long allreduce whose caller waits may be called by any thread that progresses
 /// the device.
 ///
-/// The calls that wait return Outcome::ok or peer_failed: once any rank of the job has failed, collectives
-/// that have not ended on this rank end as peer_failed, and so do later calls. All calls throw weft::Error
-/// for a root that is no rank, for lengths that differ, and for buffers that overlap in part.
+/// The calls that wait return Outcome::ok, peer_failed or timed_out: once any member of the team has failed,
+/// collectives that have not ended on this rank end as peer_failed, and so do later calls. All calls throw
+/// weft::Error for a root that is no rank, for lengths that differ, and for buffers that overlap in part.
 ///
 /// Ranks that wait for long compare what they have called. Where ranks have called different collectives at
 /// the same place of their order (another operation, root, length, or operator of the library), those that
@@ -91,11 +105,16 @@ struct CollectivePostOptions {
 class WEFT_API Collective : public CollectiveReductions<Collective>, public CollectiveBlocks<Collective> {
  public:
   /// The endpoint must outlive the Collective: its destructor names the Collective otherwise, and aborts.
-  /// Construction is not collective. Throws weft::Error when the id of the engine or of the object is out of
-  /// range (the engine's: 1 to 255) or in use.
+  /// Construction is not collective. Throws weft::Error when the key or the id of the object is out of
+  /// range or in use.
   template <class EndpointType>
   Collective(Runtime& runtime, EndpointType& endpoint, const CollectiveOptions& options = {})
-      : Collective(runtime, std::make_unique<detail::CollectivePortOf<EndpointType>>(endpoint),
+      : Collective(runtime, endpoint, Team::world(runtime), options) {}
+  /// Throws weft::Error as well when this rank is no member of the team.
+  template <class EndpointType>
+  Collective(Runtime& runtime, EndpointType& endpoint, const Team& team,
+             const CollectiveOptions& options = {})
+      : Collective(runtime, std::make_unique<detail::CollectivePortOf<EndpointType>>(endpoint), team,
                    static_cast<std::uint8_t>(endpoint.attributes().index), options) {}
   /// No operation may be under way.
   ~Collective();
@@ -104,12 +123,28 @@ class WEFT_API Collective : public CollectiveReductions<Collective>, public Coll
 
   [[nodiscard]] int rank() const noexcept;
   [[nodiscard]] int size() const noexcept;
+  [[nodiscard]] const Team& team() const noexcept;
+
+  /// Collective: makes teams of the ranks that give the same `colour`, in the order of their keys, and of
+  /// their ranks where keys are equal. `part` becomes that of this rank; a team of nobody for a colour below
+  /// 0.
+  Outcome split(int colour, int key, Team& part,
+                const std::source_location& where = std::source_location::current());
+
+  /// Any collective, by arguments that are known at run time only.
+  Outcome run(const CollectiveArguments& arguments,
+              const std::source_location& where = std::source_location::current()) {
+    return run(detail::call_of(arguments), where);
+  }
+  [[nodiscard]] CollectiveOperation make(const CollectiveArguments& arguments) {
+    return make(detail::call_of(arguments));
+  }
 
   /// Returns when every rank has called barrier().
   Outcome barrier(const std::source_location& where = std::source_location::current()) {
-    return run({}, where);
+    return run(detail::CollectiveCall{}, where);
   }
-  [[nodiscard]] CollectiveOperation make_barrier() { return make({}); }
+  [[nodiscard]] CollectiveOperation make_barrier() { return make(detail::CollectiveCall{}); }
 
   /// Copies `values` of rank `root` to the other ranks.
   template <class Values>
@@ -145,11 +180,12 @@ class WEFT_API Collective : public CollectiveReductions<Collective>, public Coll
   friend class CollectiveBlocks<Collective>;
   friend class StreamGroup;
   friend class stream::EnqueueProxy;
-  Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-             const CollectiveOptions& options);
-  Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-             const detail::CollectivePlace& place);
+  Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
+             std::uint8_t device, const CollectiveOptions& options);
+  Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
+             std::uint8_t device, const detail::CollectivePlace& place);
   Outcome run(const detail::CollectiveCall& call, const std::source_location& where = {});
+  Outcome run_checked(const detail::CollectiveCall& call);
   Outcome run_long(const detail::CollectiveCall& call);
   [[nodiscard]] CollectiveOperation make(const detail::CollectiveCall& call);
   std::unique_ptr<collective::CollectiveContext> context_;

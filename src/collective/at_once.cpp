@@ -31,13 +31,26 @@ void AtOnce::Pending::signal(Message& message) noexcept {
 }
 
 template <class Post>
-void AtOnce::post(const Post& post) {
+void AtOnce::post(int peer, const Post& post) {
   Status status = post();
-  for (std::uint32_t idle = 0; status.is_retry(); status = post()) {
-    if (context_.port().progress() != 0)
+  if (status.is_retry()) [[unlikely]]
+    return post_again(
+        peer, [](void* what) noexcept { return (*static_cast<const Post*>(what))(); },
+        const_cast<Post*>(&post));
+  if (status.is_posted()) ++pending_.posted;
+}
+
+void AtOnce::post_again(int peer, Status (*try_again)(void*) noexcept, void* what) {
+  LongWait waiting(
+      context_, number_, {&peer, 1}, [](void*) noexcept { return false; }, nullptr);
+  Status status = try_again(what);
+  for (std::uint32_t idle = 0; status.is_retry(); status = try_again(what)) {
+    if (context_.port().progress() != 0) {
       idle = 0;
-    else if (++idle > detail::CollectivePort::spin_budget())
+    } else if (++idle > detail::CollectivePort::spin_budget()) {
       std::this_thread::yield();
+      if (waiting.is_over()) return give_up();
+    }
     if (context_.has_lost_a_rank()) {  // the peer may have given up, and then returns no credit
       pending_.outcome.store(Outcome::peer_failed, std::memory_order_relaxed);
       return;
@@ -49,7 +62,9 @@ void AtOnce::post(const Post& post) {
 void AtOnce::send(int peer, Bytes bytes, std::uint32_t step) {
   if (has_failed()) return;
   const SendOptions options = context_.send_options(pending_);
-  post([&] { return context_.port().post_send(peer, tag_ | step, bytes, options); });
+  const int to = context_.peer_of(peer);
+  post(peer,
+       [&] { return context_.port().post_send(to, tag_ | context_.tags().place(0, step), bytes, options); });
 }
 
 void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
@@ -62,7 +77,10 @@ void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, 
     context_.note_source(source_, peer);
     options.user_data = with_length(buffer.size());
   }
-  post([&] { return context_.port().post_receive(peer, tag_ | step, buffer, options); });
+  const int from = context_.peer_of(peer);
+  post(peer, [&] {
+    return context_.port().post_receive(from, tag_ | context_.tags().place(0, step), buffer, options);
+  });
 }
 
 void AtOnce::join() noexcept {
@@ -82,8 +100,8 @@ void AtOnce::give_up() noexcept {
 }
 
 Outcome AtOnce::end() const {
-  if (differs_) context_.roll_call().report(number_);
-  if (pending_.mismatch.peer >= 0) CollectiveContext::report(call_, pending_.mismatch);
+  if (differs_) return context_.give_up(number_);
+  if (pending_.mismatch.peer >= 0) context_.report(call_, number_, pending_.mismatch);
   return pending_.outcome.load(std::memory_order_relaxed);
 }
 
@@ -91,7 +109,9 @@ void AtOnceByMailbox::send(int peer, Bytes bytes, std::uint32_t step) {
   if (matched_.has_failed()) return;
   const ActiveMessageOptions options{
       .completion = &matched_.pending_, .tag = turn_ + step, .may_complete_now = true};
-  matched_.post([&] { return matched_.context_.port().post_am(peer, mailbox_.remote(), bytes, options); });
+  const int to = matched_.context_.peer_of(peer);
+  matched_.post(peer,
+                [&] { return matched_.context_.port().post_am(to, mailbox_.remote(), bytes, options); });
 }
 
 void AtOnceByMailbox::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
@@ -114,7 +134,7 @@ void AtOnceByMailbox::join() {
     if (mailbox_.has_arrived()) {
       const std::size_t size = mailbox_.arrived_size();
       if (size != buffer_.size() && matched_.pending_.mismatch.peer < 0) [[unlikely]]
-        matched_.pending_.mismatch = {source_, size, buffer_.size()};
+        matched_.pending_.mismatch = {matched_.context_.peer_of(source_), size, buffer_.size()};
       std::byte* part = mailbox_.data_of(turn_ + step_);
       const std::size_t bytes = std::min(size, buffer_.size());
       if (part != buffer_.data() && bytes != 0) std::memcpy(buffer_.data(), part, bytes);
@@ -131,7 +151,10 @@ void AtOnceByMailbox::wait_long() {
   ReceiveOptions options = matched_.context_.receive_options(mailbox_);
   options.handle = &handle;
   // No rank sends a message to this receive, except one of another length.
-  while (port.post_receive(source_, matched_.tag_ | step_, {}, options).is_retry()) port.progress();
+  const int peer = matched_.context_.peer_of(source_);
+  while (port.post_receive(peer, matched_.tag_ | matched_.context_.tags().place(0, step_), {}, options)
+             .is_retry())
+    port.progress();
   const bool agrees = matched_.context_.wait(mailbox_, matched_.number_, {&source_, 1});
   if (mailbox_.has_arrived() || !agrees) {
     if (!port.cancel(handle))
@@ -140,7 +163,7 @@ void AtOnceByMailbox::wait_long() {
     return;
   }
   if (mailbox_.guard_outcome() == Outcome::ok || mailbox_.guard_outcome() == Outcome::truncated) {
-    matched_.pending_.mismatch = {source_, mailbox_.guard_length(), buffer_.size()};
+    matched_.pending_.mismatch = {peer, mailbox_.guard_length(), buffer_.size()};
     // The peer waits for a matched message, and learns from this one that the lengths differ.
     matched_.send(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()}, step_);
     matched_.pending_.outcome.store(Outcome::truncated);

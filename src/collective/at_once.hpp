@@ -70,7 +70,8 @@ class AtOnce {
   }
   [[nodiscard]] bool is_spoiled() const noexcept { return has_failed() || pending_.mismatch.peer >= 0; }
   template <class Post>
-  void post(const Post& post);
+  void post(int peer, const Post& post);
+  void post_again(int peer, Status (*try_again)(void*) noexcept, void* what);
   /// The run cannot end: gives up what it has posted.
   void give_up() noexcept;
 
@@ -89,7 +90,7 @@ class AtOnceByMailbox {
  public:
   AtOnceByMailbox(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
       : matched_(context, call),
-        mailbox_(context.mailbox()),
+        mailbox_(*context.mailbox()),
         turn_(mailbox_.next_turn(signature_of(call), matched_.number_)) {}
 
   void begin_segment() noexcept {}

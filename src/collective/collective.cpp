@@ -4,17 +4,36 @@
 #include "collective/collective_context.hpp"
 #include "collective/kind_table.hpp"
 #include "collective/run.hpp"
+#include "collective/team/team_builder.hpp"
 
 #include <weft/error.hpp>
 
+#include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weft {
 
 namespace {
 
 constexpr std::size_t kLargestElement = std::size_t{1} << 30;
+
+void check_element(const char* what, std::size_t element) {
+  if (element == 0 || element > kLargestElement)
+    throw Error(std::string(what) + ": element_size " + std::to_string(element) + " is out of range: 1 to " +
+                std::to_string(kLargestElement) + " bytes");
+}
+
+void check_buffer(const char* name, const void* buffer, std::size_t elements, std::size_t element) {
+  if (buffer == nullptr && elements != 0)
+    throw Error(std::string("CollectiveArguments: ") + name + " is null, but has " +
+                std::to_string(elements) + " elements");
+  if (elements > std::numeric_limits<std::size_t>::max() / element)
+    throw Error(std::string("CollectiveArguments: ") + name + " has " + std::to_string(elements) +
+                " elements of " + std::to_string(element) + " bytes, more than any memory");
+}
 
 Outcome at_once(collective::CollectiveContext& context, const detail::CollectiveCall& call) {
   collective::AtOnce steps(context, call);
@@ -36,9 +55,7 @@ Outcome by_mailbox(collective::CollectiveContext& context, const detail::Collect
 detail::CollectiveCall detail::any_reduce_call(CollectiveKind kind, Bytes from, MutableBytes to,
                                                const AnyReduction& reduction, int root) {
   const std::size_t element = reduction.element_size;
-  if (element == 0 || element > kLargestElement)
-    throw Error("AnyReduction: element_size " + std::to_string(element) + " is out of range: 1 to " +
-                std::to_string(kLargestElement) + " bytes");
+  check_element("AnyReduction", element);
   if (reduction.apply == nullptr) throw Error("AnyReduction: it has no apply()");
   for (const std::size_t size : {from.size(), to.size()})
     if (size % element != 0)
@@ -53,19 +70,81 @@ detail::CollectiveCall detail::any_reduce_call(CollectiveKind kind, Bytes from, 
           .reduction = detail::reduction_of(reduction)};
 }
 
-Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-                       const CollectiveOptions& options)
-    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, options)) {}
+detail::CollectiveCall detail::call_of(const CollectiveArguments& given) {
+  if (static_cast<std::size_t>(given.kind) >= collective::Kinds::kTraits.size())
+    throw Error("CollectiveArguments: there is no collective " +
+                std::to_string(static_cast<unsigned>(given.kind)));
+  const collective::KindTraits& traits = collective::traits_of(given.kind);
+  if (traits.reduces && given.reduction == nullptr)
+    throw Error(std::string(traits.name) + ": it has no reduction");
+  const std::size_t element = traits.reduces ? given.reduction->element_size : given.element_size;
+  check_element("CollectiveArguments", element);
+  check_buffer("from", given.from, given.count, element);
+  check_buffer("to", given.to, given.to_count, element);
+  const auto* const from = static_cast<const std::byte*>(given.from);
+  auto* const to = static_cast<std::byte*>(given.to);
+  CollectiveCall call;
+  if (traits.reduces)
+    call = any_reduce_call(given.kind, {from, given.count * element}, {to, given.to_count * element},
+                           *given.reduction, given.root);
+  else
+    call = {.kind = given.kind,
+            .root = given.root,
+            .from = from,
+            .to = to,
+            .count = given.count,
+            .to_count = given.to_count};
+  if (given.kind == CollectiveKind::broadcast) {
+    call.from = call.to;
+    call.count = call.to_count;
+  }
+  call.reduction.element = element;
+  call.blocks_differ = given.has_counts;
+  call.from_counts = given.from_counts;
+  call.to_counts = given.to_counts;
+  call.from_places = given.from_places;
+  call.to_places = given.to_places;
+  call.sources = given.sources;
+  call.destinations = given.destinations;
+  return call;
+}
 
-Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-                       const detail::CollectivePlace& place)
-    : context_(std::make_unique<collective::CollectiveContext>(runtime, std::move(port), device, place)) {}
+Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
+                       std::uint8_t device, const CollectiveOptions& options)
+    : context_(
+          std::make_unique<collective::CollectiveContext>(runtime, std::move(port), team, device, options)) {}
+
+Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
+                       std::uint8_t device, const detail::CollectivePlace& place)
+    : context_(
+          std::make_unique<collective::CollectiveContext>(runtime, std::move(port), team, device, place)) {}
 
 Collective::~Collective() = default;
 
 int Collective::rank() const noexcept { return context_->rank(); }
 
 int Collective::size() const noexcept { return context_->size(); }
+
+const Team& Collective::team() const noexcept { return context_->team(); }
+
+Outcome Collective::split(int colour, int key, Team& part, const std::source_location& where) {
+  struct Choice {
+    int colour;
+    int key;
+  };
+  std::vector<Choice> all(static_cast<std::size_t>(size()));
+  const Outcome outcome = allgather(Choice{colour, key}, all, where);
+  if (outcome != Outcome::ok) return outcome;
+  std::vector<int> members;
+  for (int member = 0; member < size(); ++member)
+    if (colour >= 0 && all[static_cast<std::size_t>(member)].colour == colour) members.push_back(member);
+  std::ranges::stable_sort(members, {},
+                           [&](int member) { return all[static_cast<std::size_t>(member)].key; });
+  TeamBuilder builder;
+  for (const int member : members) builder.add(team().at(member));
+  part = std::move(builder).make(team().at(rank()));
+  return outcome;
+}
 
 Outcome Collective::run(const detail::CollectiveCall& called, const std::source_location& where) {
   detail::CollectiveCall call = called;
@@ -74,21 +153,35 @@ Outcome Collective::run(const detail::CollectiveCall& called, const std::source_
   // Programs that wait for each other by collectives rely on their progress.
   if (size() == 1) context_->progress_alone();
   if (context_->has_lost_a_rank()) return Outcome::peer_failed;
+  if (context_->roll_call().is_broken()) [[unlikely]]
+    return context_->refuse_broken();
+  const Outcome outcome = run_checked(call);
+  // This call has taken part, so that the order of the ranks stays the same.
+  if (context_->roll_call().has_unreported() && outcome == Outcome::ok) [[unlikely]]
+    return context_->refuse_broken();
+  return outcome;
+}
+
+Outcome Collective::run_checked(const detail::CollectiveCall& call) {
   const collective::KindTraits& traits = collective::traits_of(call.kind);
   if (traits.has_segments && call.count * call.reduction.element > collective::kAtOnceBytes)
     return run_long(call);
-  if (traits.meets_all && call.count * call.reduction.element <= collective::Mailbox::kBytes)
+  if (traits.meets_all && context_->mailbox() != nullptr &&
+      call.count * call.reduction.element <= collective::Mailbox::kBytes)
     return by_mailbox(*context_, call);
   return at_once(*context_, call);
 }
 
 Outcome Collective::run_long(const detail::CollectiveCall& call) {
-  if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && collective::Ring::can_run(call, size()))
+  if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && context_->mailbox() != nullptr &&
+      collective::Ring::can_run(call, size()))
     return context_->ring().run(*context_, call);
   collective::CollectiveRun& run = context_->long_run(call);
   run.start(call.where);
   try {
-    return run.wait();
+    const Outcome outcome = run.wait();
+    if (!run.graph().ready()) context_->forget_long_run();  // its time is over
+    return outcome;
   } catch (const Error&) {
     if (!run.graph().ready()) context_->forget_long_run();  // it cannot end
     throw;
@@ -106,11 +199,12 @@ void Collective::post(CollectiveOperation&& operation, const CollectivePostOptio
   if (&run.context() != context_.get())
     throw Error("post: the operation was made by another Collective: post it there");
   run.graph().set_completion(options.completion, options.user_data);  // throws while it runs
-  context_->keep_posted(std::move(operation.run_), options.completion != nullptr);
+  context_->posted().add(std::move(operation.run_), options);
   run.start(where);
+  context_->posted().start_watch();
 }
 
-Outcome Collective::wait_posted() { return context_->wait_posted(); }
+Outcome Collective::wait_posted() { return context_->posted().wait(); }
 
 CollectiveOperation::CollectiveOperation(std::unique_ptr<collective::CollectiveRun> run) noexcept
     : run_(std::move(run)) {

@@ -6,46 +6,72 @@
 #include <weft/error.hpp>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
 #include <cstring>
-#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace weft::collective {
 
 namespace {
 
-constexpr std::uint32_t kLooksBeforeClock = 256;
-constexpr std::int64_t kFirstPause = 20'000'000;  // ns, until the first question
-constexpr std::int64_t kLongestPause = 5'000'000'000;
+// The longest time for which a rank that has sent another length is asked for what it has called. After that
+// the error is reported without it.
+constexpr std::int64_t kUntilAnswered = 2'000'000'000;  // ns
+// The longest time for which verdicts are sent again to ranks that cannot take them, as those that have no
+// such Collective yet: they ask when they wait.
+constexpr std::int64_t kUntilTold = 100'000'000;
+constexpr std::uint32_t kMostExposed = 255;
+constexpr std::uint32_t kNoHandle = ~std::uint32_t{0};
 
-std::int64_t now_ns() noexcept {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+/// Returns true when all ranks of the job are members.
+bool is_whole(const Runtime& runtime, const Team& team) noexcept { return team.size() == runtime.size(); }
+
+const Team& checked(const Runtime& runtime, const Team& team) {
+  if (team.rank() >= 0 && team.rank() < team.size() && team.at(team.rank()) == runtime.rank()) return team;
+  constexpr int kListed = 8;
+  std::string members;
+  for (int rank = 0; rank < std::min(team.size(), kListed); ++rank)
+    members += (rank == 0 ? "" : ", ") + std::to_string(team.at(rank));
+  if (team.size() > kListed) members += ", ...";
+  throw Error("Collective: rank " + std::to_string(runtime.rank()) +
+              " of the job is no member of the team of " + std::to_string(team.size()) + " ranks" +
+              (members.empty() ? "" : " (" + members + ")") + ": only members have its collectives");
 }
 
-/// Opens the engine of a Collective; says what to do when another one has it.
-std::unique_ptr<MatchingEngine> open_engine(Runtime& runtime, const CollectiveOptions& options) {
-  if (options.engine == 0 || options.engine >= kMatchingEngines)
-    throw Error("Collective: matching engine " + std::to_string(options.engine) +
-                (options.engine == 0 ? " belongs to the program's own messages" : " is out of range") +
-                "; choose 1 to " + std::to_string(kMatchingEngines - 1));
+std::string text_of(const CollectiveOptions& options) {
+  return "Collective (key " + std::to_string(options.key) + ")";
+}
+
+/// Opens the matching context of a Collective; says what to do when another one has it.
+MatchingContext open_context(Runtime& runtime, const Team& team, const CollectiveOptions& options) {
+  if (options.key >= kCollectiveKeys)
+    throw Error("Collective: key " + std::to_string(options.key) + " is out of range: 0 to " +
+                std::to_string(kCollectiveKeys - 1));
+  std::vector<int> members;
+  if (!is_whole(runtime, team))
+    for (int rank = 0; rank < team.size(); ++rank) members.push_back(team.at(rank));
   try {
-    return std::make_unique<MatchingEngine>(
-        runtime, MatchingEngineOptions{.id = options.engine, .needs_all_ranks = true});
+    return MatchingContext(
+        runtime, {.key = kCollectiveKey + options.key, .needs_all_members = true, .members = members});
   } catch (const Error& error) {
-    throw Error(std::string("Collective: ") + error.what() +
-                ": every Collective has an engine of its own, the same on every rank; give this one another, "
-                "such as Collective(runtime, endpoint, {.engine = " +
-                std::to_string(options.engine == 255 ? 253
-                               : options.engine != 1 ? options.engine - 1
-                                                     : 2) +
-                "})");
+    const std::uint32_t other = options.key != 0 ? options.key - 1 : options.key + 1;
+    throw Error(
+        "Collective: key " + std::to_string(options.key) + " cannot be used (" + error.what() +
+        "): the Collectives of a rank have different keys, and each the same on all of its members; give "
+        "this one another, such as Collective(runtime, endpoint, {.key = " +
+        std::to_string(other) + "})");
   }
 }
 
-std::string name_of(const CollectiveOptions& options) {
-  return "Collective (engine " + std::to_string(options.engine) + ")";
+/// The id of the object that a Collective exposes; kNoHandle: it exposes none.
+/// `is_whole`: handles count how often each rank has exposed an object, which members of several teams have
+/// not done equally often.
+std::uint32_t handle_of(const CollectiveOptions& options, bool is_whole) noexcept {
+  if (options.handle != CollectiveOptions::kByKey) return options.handle;
+  const bool exposes = is_whole && options.key != 0 && options.key <= kMostExposed;
+  return exposes ? collective_ids + options.key : kNoHandle;
 }
 
 bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) noexcept {
@@ -58,36 +84,47 @@ bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) 
 }  // namespace
 
 CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
-                                     std::uint8_t device, const CollectiveOptions& options)
+                                     const Team& team, std::uint8_t device, const CollectiveOptions& options)
     : runtime_(runtime),
-      rank_(runtime.rank()),
-      size_(runtime.size()),
+      team_(checked(runtime, team)),
+      rank_(team.rank()),
+      size_(team.size()),
       port_(std::move(port)),
       device_(device),
-      own_engine_(open_engine(runtime, options)),
-      engine_(options.engine),
-      mailbox_(runtime,
-               options.handle == CollectiveOptions::kByEngine ? collective_ids + options.engine
-                                                              : std::uint32_t{options.handle},
-               device, ring_, roll_call_),
-      user_(runtime, name_of(options), device) {}
+      own_context_(open_context(runtime, team, options)),
+      key_(options.key),
+      tags_(*own_context_, size_),
+      mailbox_(handle_of(options, is_whole(runtime, team)) == kNoHandle
+                   ? nullptr
+                   : std::make_unique<Mailbox>(runtime, size_, handle_of(options, is_whole(runtime, team)),
+                                               device, ring_, roll_call_)),
+      timeout_(std::max(options.timeout.count(), std::int64_t{0})),
+      losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
+      user_(runtime, text_of(options), device) {
+  if (mailbox_ == nullptr && size_ > 1) notes_.post();
+}
 
 CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
-                                     std::uint8_t device, const detail::CollectivePlace& place)
+                                     const Team& team, std::uint8_t device,
+                                     const detail::CollectivePlace& place)
     : runtime_(runtime),
-      rank_(runtime.rank()),
-      size_(runtime.size()),
+      team_(team),
+      rank_(team.rank()),
+      size_(team.size()),
       port_(std::move(port)),
       device_(device),
-      engine_(place.engine),
-      context_(place.context),
-      mailbox_(runtime, place.handle, device, ring_, roll_call_),
+      tags_(place.engine, place.context),
+      mailbox_(std::make_unique<Mailbox>(runtime, size_, place.handle, device, ring_, roll_call_)),
       user_(runtime, "Collective (of a StreamGroup)") {}
 
 CollectiveContext::~CollectiveContext() {
   last_long_.reset();
-  drop_ended();
+  posted_.drop();
   if (operations_.load(std::memory_order_relaxed) != 0) user_.refuse_early_end("CollectiveOperation");
+  // Nobody calls anything any more that could report it.
+  if (roll_call_.has_unreported() && !roll_call_.is_expired())
+    std::fprintf(stderr, "weft: a Collective of rank %d ends: %s\n", runtime_.rank(),
+                 roll_call_.report_any().c_str());
 }
 
 std::byte* CollectiveContext::scratch(std::size_t number, std::size_t bytes) {
@@ -106,92 +143,39 @@ CollectiveRun& CollectiveContext::long_run(const detail::CollectiveCall& call) {
   return *last_long_;
 }
 
-void CollectiveContext::keep_posted(std::unique_ptr<CollectiveRun> run, bool is_observed) {
-  const std::lock_guard lock(posted_mutex_);
-  drop_ended();
-  posted_.push_back({std::move(run), is_observed});
-}
-
-void CollectiveContext::drop_ended() noexcept {
-  // A graph that has ended is not touched any more by the thread that has ended it. Of those that nobody is
-  // told of the first failed one stays, for wait_posted().
-  bool has_failed = false;
-  const auto is_over = [&](const Posted& each) {
-    if (!each.run->graph().ready()) return false;
-    if (each.is_observed || has_failed || each.run->graph().outcome() == Outcome::ok) return true;
-    has_failed = true;
-    return false;
-  };
-  note_operation(-static_cast<int>(std::erase_if(posted_, is_over)));
-}
-
-Outcome CollectiveContext::wait_posted() {
-  Outcome outcome = Outcome::ok;
-  for (;;) {
-    Posted next;
-    {
-      const std::lock_guard lock(posted_mutex_);
-      if (posted_.empty()) return outcome;
-      next = std::move(posted_.front());
-      posted_.erase(posted_.begin());
-    }
-    note_operation(-1);
-    // Where it throws, those behind it go on, and belong to the next call.
-    const Outcome each = next.run->wait();
-    if (outcome == Outcome::ok) outcome = each;
-  }
-}
-
 void CollectiveContext::keep_memory(std::vector<std::unique_ptr<std::byte[]>>&& memory) {
-  const std::lock_guard lock(posted_mutex_);
+  const std::lock_guard lock(abandoned_mutex_);
   for (auto& block : memory) abandoned_.push_back(std::move(block));
 }
 
 void CollectiveContext::forget_long_run() noexcept { last_long_.reset(); }
 
-bool CollectiveContext::Waiting::is_over() noexcept {
-  if (is_ready(what)) return true;
-  // Most waits end soon, and need no clock.
-  if (++looks < kLooksBeforeClock) return false;
-  differs = context.roll_call_.differs(number);
-  if (differs) return true;
-  const std::int64_t now = now_ns();
-  if (pause == 0) {
-    pause = kFirstPause;
-  } else if (now >= asks_at) {
-    context.roll_call_.ask(number, peers, asked++);
-    pause = std::min(2 * pause, kLongestPause);
-  } else {
-    return false;
-  }
-  asks_at = now + pause;
-  return false;
-}
-
-void CollectiveContext::wait_for(Waiting& waiting, Completion& object) noexcept {
+void CollectiveContext::wait_for(LongWait& waiting, Completion& object) noexcept {
   char text[256] = "a collective";
   std::source_location where;
-  if (const auto called = roll_call_.called(waiting.number, &where)) {
-    const std::string words =
-        called->text(false) +
-        (own_engine_ != nullptr ? " (engine " + std::to_string(engine_) + ")" : " (of a StreamGroup)");
+  if (const auto called = roll_call_.called(waiting.number(), &where)) {
+    const std::string words = called->text(false) + (own_context_ ? " (key " + std::to_string(key_) + ")"
+                                                                  : std::string(" (of a StreamGroup)"));
     text[words.copy(text, sizeof text - 1)] = '\0';
   }
   const detail::WaitCondition condition{
-      [](const void* what) noexcept { return static_cast<Waiting*>(const_cast<void*>(what))->is_over(); },
+      [](const void* what) noexcept { return static_cast<LongWait*>(const_cast<void*>(what))->is_over(); },
       &waiting, &object,
       detail::WaitPlace{.what = text,
                         .where = where,
-                        .peer = waiting.peers.size() == 1 ? waiting.peers.front() : -1,
+                        .peer = waiting.peers().size() == 1 ? peer_of(waiting.peers().front()) : -1,
                         .is_whole = true}};
   port_->wait(condition);
 }
 
-void CollectiveContext::send_note(int peer, Bytes note) noexcept {
-  // Without a completion object so short a message is copied. What is refused is asked again after a pause,
+bool CollectiveContext::send_note(int rank, Bytes note) noexcept {
+  // Without a completion object so short a message is copied. What is refused is sent again after a pause,
   // if the collective has not ended until then; in the backlog it could be left when both ranks have what
   // they waited for, and the end of this device would wait for a peer that has closed its own.
-  static_cast<void>(port_->post_am(peer, mailbox_.remote(), note, {.tag = Mailbox::kRollCall}));
+  if (mailbox_ != nullptr)
+    return port_->post_am(peer_of(rank), mailbox_->remote(), note, {.tag = Mailbox::kRollCall}).is_accepted();
+  const SendOptions options{.policy = MatchingPolicy::tag_only, .engine = tags_.engine(), .device = device_};
+  return port_->post_send(peer_of(rank), tags_.notes(), note, options).is_accepted();
 }
 
 void CollectiveContext::progress_alone() noexcept {
@@ -200,14 +184,53 @@ void CollectiveContext::progress_alone() noexcept {
   }
 }
 
+void CollectiveContext::Losses::signal(Message& message) noexcept {
+  if (!context_.team_.contains(message.peer())) return;
+  has_lost_.store(true, std::memory_order_relaxed);
+}
+
+std::string CollectiveContext::name_of(int rank) const {
+  const std::string text = "rank " + std::to_string(rank);
+  if (rank < 0 || rank >= size_ || team_.at(rank) == rank) return text;
+  return text + " of the team (rank " + std::to_string(team_.at(rank)) + " of the job)";
+}
+
 void CollectiveContext::check(const detail::CollectiveCall& call) const {
   Kinds::with(call.kind, [&](auto kind) { decltype(kind)::check(call, rank_, size_); });
 }
 
-void CollectiveContext::report(const detail::CollectiveCall& call, const Mismatch& mismatch) {
-  throw Error(std::string(traits_of(call.kind).name) + ": rank " + std::to_string(mismatch.peer) + " sent " +
+void CollectiveContext::tell_all() noexcept {
+  const std::int64_t end = now_ns() + kUntilTold;
+  while (!roll_call_.tell_again() && now_ns() < end)
+    if (port_->progress() == 0) std::this_thread::yield();
+}
+
+Outcome CollectiveContext::give_up(std::uint64_t number) {
+  tell_all();
+  std::string text = roll_call_.report(number);
+  if (roll_call_.is_expired()) return Outcome::timed_out;
+  throw Error(std::move(text));
+}
+
+Outcome CollectiveContext::refuse_broken() {
+  if (roll_call_.is_broken()) return give_up(~std::uint64_t{0});
+  if (std::string text = roll_call_.report_any(); !text.empty()) throw Error(std::move(text));
+  return Outcome::ok;
+}
+
+void CollectiveContext::report(const detail::CollectiveCall& call, std::uint64_t number,
+                               const Mismatch& mismatch) {
+  const int other = rank_of(mismatch.peer);
+  const std::int64_t end = now_ns() + kUntilAnswered;
+  for (bool is_told = false; !roll_call_.has_calls_of(number, rank_, other) && !roll_call_.is_broken() &&
+                             !has_lost_a_rank() && now_ns() < end;) {
+    if (!is_told) is_told = roll_call_.tell_length(number, other, mismatch.sent, mismatch.expected);
+    if (port_->progress() == 0) std::this_thread::yield();
+  }
+  tell_all();
+  throw Error(std::string(traits_of(call.kind).name) + ": " + name_of(other) + " sent " +
               std::to_string(mismatch.sent) + " bytes where this rank expects " +
-              std::to_string(mismatch.expected) +
+              std::to_string(mismatch.expected) + roll_call_.report_length(number, rank_, other) +
               "; all ranks call the same collectives in the same order with the same lengths");
 }
 

@@ -1,12 +1,16 @@
-// The context of a Collective: rank, engine, mailbox and ring, shared by all of its operations.
+// The context of a Collective: rank, matching context, mailbox and ring, shared by all of its operations.
 #pragma once
 
+#include "collective/long_wait.hpp"
 #include "collective/mailbox.hpp"
+#include "collective/note_receive.hpp"
+#include "collective/posted.hpp"
 #include "collective/ring.hpp"
 #include "collective/roll_call.hpp"
+#include "collective/tag_form.hpp"
 
 #include <weft/collective.hpp>
-#include <weft/matching.hpp>
+#include <weft/matching/context.hpp>
 #include <weft/runtime.hpp>
 
 #include <atomic>
@@ -14,44 +18,46 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace weft::collective {
 
 class CollectiveRun;
 
-/// Tags of collective messages: number of the run (28 bits) | signature of the call (12) | segment (8) |
-/// step (16). Runs are numbered in the order of their starts, which is the same on all ranks.
-inline constexpr std::uint32_t kSegmentShift = 16;
-inline constexpr std::uint32_t kSignatureShift = 24;
-inline constexpr std::uint32_t kRunShift = 36;
-/// Where several share an engine: their context (12 bits) in place of the upper bits of the run.
-inline constexpr std::uint32_t kContextShift = 52;
-inline constexpr std::uint64_t kRunsOfContext = 0xffff;
-
 /// A message of another length than expected; the first one of a run.
 struct Mismatch {
-  int peer = -1;
+  int peer = -1;  // rank of the job
   std::size_t sent = 0;
   std::size_t expected = 0;
 };
 
 class CollectiveContext final : private RollCall::Sender {
  public:
-  CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-                    const CollectiveOptions& options);
+  CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
+                    std::uint8_t device, const CollectiveOptions& options);
   /// One that shares its engine with others, which is open.
-  CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, std::uint8_t device,
-                    const detail::CollectivePlace& place);
+  CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
+                    std::uint8_t device, const detail::CollectivePlace& place);
   ~CollectiveContext();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// Returns true when a rank has failed: from then on no collective can be completed.
-  [[nodiscard]] bool has_lost_a_rank() const noexcept { return runtime_.failed_peers() != 0; }
+  [[nodiscard]] const Team& team() const noexcept { return team_; }
+  // Ranks of the team are the job's in posts and messages.
+  [[nodiscard]] int peer_of(int rank) const noexcept { return team_.at(rank); }
+  [[nodiscard]] int rank_of(int peer) const noexcept override { return team_.rank_of(peer); }
+  /// "rank 1", or "rank 1 of the team (rank 5 of the job)".
+  [[nodiscard]] std::string name_of(int rank) const override;
+  /// Returns true when a member has failed: from then on no collective can be completed.
+  [[nodiscard]] bool has_lost_a_rank() const noexcept {
+    return losses_ == nullptr ? runtime_.failed_peers() != 0 : losses_->has_lost_a_member();
+  }
   [[nodiscard]] detail::CollectivePort& port() noexcept { return *port_; }
-  [[nodiscard]] Mailbox& mailbox() noexcept { return mailbox_; }
+  /// Null: the Collective exposes nothing, and all its messages are matched.
+  [[nodiscard]] Mailbox* mailbox() noexcept { return mailbox_.get(); }
   [[nodiscard]] Ring& ring() noexcept { return ring_; }
   [[nodiscard]] RollCall& roll_call() noexcept { return roll_call_; }
   /// Begins a run; returns its number.
@@ -60,32 +66,57 @@ class CollectiveContext final : private RollCall::Sender {
     roll_call_.begin(number, call);
     return number;
   }
+  [[nodiscard]] const TagForm& tags() const noexcept { return tags_; }
   /// The tags of a run, without segment and step.
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t number,
                                      const detail::CollectiveCall& call) const noexcept {
-    const std::uint64_t run = own_engine_ != nullptr
-                                  ? number << kRunShift
-                                  : context_ << kContextShift | (number & kRunsOfContext) << kRunShift;
-    return run | std::uint64_t{signature_of(call)} << kSignatureShift;
+    return tags_.of(number, signature_of(call));
   }
   /// Progresses until `object`, which waits for messages of `peers` in the run `number`, is ready. Asks them
   /// now and then whether they have called the same. Returns false when they have not: the run cannot end.
   template <class Object>
   [[nodiscard]] bool wait(Object& object, std::uint64_t number, std::span<const int> peers) noexcept {
-    Waiting waiting{*this, number, peers,
-                    [](void* what) noexcept { return is_ready(*static_cast<Object*>(what)); }, &object};
+    LongWait waiting(
+        *this, number, peers, [](void* what) noexcept { return is_ready(*static_cast<Object*>(what)); },
+        &object);
     wait_for(waiting, object);
-    return !waiting.differs;
+    return !waiting.differs();
+  }
+  /// CollectiveOptions::timeout in nanoseconds.
+  [[nodiscard]] std::int64_t timeout() const noexcept { return timeout_; }
+  /// Returns true when the thread that waits in this run has done so for too long, since its first look.
+  [[nodiscard]] bool is_late(std::uint64_t number, std::int64_t now) noexcept {
+    if (timeout_ == 0) return false;
+    if (waits_in_ != number) {
+      waits_in_ = number;
+      waits_since_ = now;
+    }
+    return now - waits_since_ >= timeout_;
+  }
+  /// A run cannot end because of a verdict: returns timed_out, or throws weft::Error, which names what two
+  /// ranks have called.
+  Outcome give_up(std::uint64_t number);
+  /// Sends verdicts, for a while, to ranks that did not take them.
+  void tell_all() noexcept;
+  /// The same before a run begins, for verdicts that break all that follows, or that this rank has not
+  /// reported yet.
+  Outcome refuse_broken();
+  /// Returns the outcome with which a run ends at once; ok: it can begin.
+  [[nodiscard]] Outcome before_run() noexcept {
+    if (has_lost_a_rank()) return Outcome::peer_failed;
+    if (!roll_call_.is_broken()) [[likely]]
+      return Outcome::ok;
+    return roll_call_.is_expired() ? Outcome::timed_out : Outcome::cancelled;
   }
   /// What the other ranks of a job of one rank would do meanwhile: moves communication until it is quiet, as
   /// far as that comes soon.
   void progress_alone() noexcept;
 
   [[nodiscard]] SendOptions send_options(Completion& completion) const noexcept {
-    return {.completion = &completion, .engine = engine_, .device = device_, .may_complete_now = true};
+    return {.completion = &completion, .engine = tags_.engine(), .device = device_, .may_complete_now = true};
   }
   [[nodiscard]] ReceiveOptions receive_options(Completion& completion) const noexcept {
-    return {.completion = &completion, .engine = engine_};
+    return {.completion = &completion, .engine = tags_.engine()};
   }
 
   /// Returns scratch memory of at least `bytes` bytes for a collective that is carried out at once, by
@@ -110,10 +141,7 @@ class CollectiveContext final : private RollCall::Sender {
   /// Keeps memory of receives that may still be filled, until the engine has cancelled them.
   void keep_memory(std::vector<std::unique_ptr<std::byte[]>>&& memory);
 
-  /// Keeps an operation until it has ended; drops those that have. `is_observed`: a completion object is
-  /// signalled with its outcome.
-  void keep_posted(std::unique_ptr<CollectiveRun> run, bool is_observed);
-  [[nodiscard]] Outcome wait_posted();
+  [[nodiscard]] PostedRuns& posted() noexcept { return posted_; }
 
   /// A CollectiveOperation has been made (1), or is destroyed (-1).
   void note_operation(int change) noexcept {
@@ -122,57 +150,67 @@ class CollectiveContext final : private RollCall::Sender {
 
   /// Throws weft::Error when the arguments of the call are wrong on this rank.
   void check(const detail::CollectiveCall& call) const;
-  [[noreturn]] static void report(const detail::CollectiveCall& call, const Mismatch& mismatch);
+  /// Throws weft::Error for a message of another length, after telling all ranks of it.
+  [[noreturn]] void report(const detail::CollectiveCall& call, std::uint64_t number,
+                           const Mismatch& mismatch);
 
  private:
-  struct Waiting {
-    CollectiveContext& context;
-    std::uint64_t number;
-    std::span<const int> peers;
-    bool (*is_ready)(void* what) noexcept;
-    void* what;
-    bool differs = false;
-    std::uint32_t looks = 0;
-    std::uint32_t asked = 0;
-    std::int64_t asks_at = 0;  // the time of the next question, in nanoseconds
-    std::int64_t pause = 0;
-
-    [[nodiscard]] bool is_over() noexcept;
-  };
   [[nodiscard]] static bool is_ready(const Completion& object) noexcept { return object.ready(); }
   [[nodiscard]] static bool is_ready(Graph& graph) noexcept { return graph.test(); }
-  void wait_for(Waiting& waiting, Completion& object) noexcept;
-  void send_note(int peer, Bytes note) noexcept override;
-  struct Posted {
-    std::unique_ptr<CollectiveRun> run;
-    bool is_observed = false;
-  };
-  void drop_ended() noexcept;  // under posted_mutex_
+  void wait_for(LongWait& waiting, Completion& object) noexcept;
+  bool send_note(int rank, Bytes note) noexcept override;
 
   struct Block {
     std::unique_ptr<std::byte[]> memory;
     std::size_t size = 0;
   };
 
-  const Runtime& runtime_;
+  /// Learns which members of a part of the job fail.
+  class Losses final : public Completion {
+   public:
+    explicit Losses(CollectiveContext& context) : context_(context) {
+      context_.runtime_.on_peer_failure(*this);
+    }
+    ~Losses() override {
+      context_.runtime_.forget_peer_failures(*this);
+      withdraw();
+    }
+    void signal(Message& message) noexcept override;
+    [[nodiscard]] bool ready() const noexcept override { return has_lost_a_member(); }
+    [[nodiscard]] bool has_lost_a_member() const noexcept {
+      return has_lost_.load(std::memory_order_relaxed);
+    }
+
+   private:
+    CollectiveContext& context_;
+    std::atomic<bool> has_lost_{false};
+  };
+
+  Runtime& runtime_;
+  const Team team_;
   const int rank_;
   const int size_;
   std::unique_ptr<detail::CollectivePort> port_;
   const std::uint8_t device_;
-  std::mutex posted_mutex_;  // protects abandoned_ and posted_, which threads that post change
+  std::mutex abandoned_mutex_;
   std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // before the engine, whose end cancels receives
-  const std::unique_ptr<MatchingEngine> own_engine_;
-  const std::uint16_t engine_;
-  const std::uint64_t context_ = 0;
+  NoteReceive notes_{*this};                             // before the matching context, too
+  const std::optional<MatchingContext> own_context_;
+  const std::uint32_t key_ = 0;
+  const TagForm tags_;
   RollCall roll_call_{rank_, size_, *this};
   Ring ring_;
-  Mailbox mailbox_;  // after the ring, to which it passes messages
+  std::unique_ptr<Mailbox> mailbox_;  // after the ring, to which it passes messages
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
   std::vector<int> sources_;
   std::unique_ptr<CollectiveRun> last_long_;
-  std::vector<Posted> posted_;
+  PostedRuns posted_{*this};
+  const std::int64_t timeout_ = 0;
+  std::uint64_t waits_in_ = ~std::uint64_t{0};  // the run in which a thread waits, since when
+  std::int64_t waits_since_ = 0;
   std::atomic<std::uint32_t> operations_{0};  // CollectiveOperations
+  std::unique_ptr<Losses> losses_;            // null: all ranks of the job are members
   const weft::detail::RuntimeUser user_;
 };
 

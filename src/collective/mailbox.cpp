@@ -18,10 +18,11 @@ std::uint32_t steps_of(int ranks) noexcept {
 
 }  // namespace
 
-Mailbox::Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring, RollCall& roll_call)
+Mailbox::Mailbox(Runtime& runtime, int ranks, std::uint32_t id, std::uint8_t device, Ring& ring,
+                 RollCall& roll_call)
     : ring_(ring),
       roll_call_(roll_call),
-      steps_(steps_of(runtime.size())),
+      steps_(steps_of(ranks)),
       places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
       remote_(runtime.expose(*this, {.id = id, .device = device, .drops_late = true})) {}
 

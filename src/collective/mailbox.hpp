@@ -26,7 +26,8 @@ class Mailbox final : public Completion {
   static constexpr std::uint32_t kRollCall = 0xff;
 
   /// `ring` gets the messages with Ring::kTag, and `roll_call` those with kRollCall.
-  Mailbox(Runtime& runtime, std::uint32_t id, std::uint8_t device, Ring& ring, RollCall& roll_call);
+  Mailbox(Runtime& runtime, int ranks, std::uint32_t id, std::uint8_t device, Ring& ring,
+          RollCall& roll_call);
   ~Mailbox() override { withdraw(); }
 
   /// Accepts active messages, by tag; and the end of a guard (see below).

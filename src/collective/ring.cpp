@@ -24,7 +24,6 @@ constexpr std::uint32_t kPolls = 256;  // empty polls before a thread waits or y
 // threads do not run for a while, or that has no connection to this rank yet (libfabric), refuses for
 // milliseconds. After that the error is reported without the notice, since it matters more.
 constexpr std::chrono::seconds kUntilTold{10};
-constexpr std::uint32_t kGuardStep = (1U << kSegmentShift) - 1;
 
 std::size_t elements_of_piece(const detail::CollectiveCall& call) noexcept {
   return std::max<std::size_t>(1, kPieceBytes / call.reduction.element);
@@ -40,6 +39,7 @@ std::size_t begin_of(const detail::CollectiveCall& call, int block, int size) no
 }  // namespace
 
 bool Ring::can_run(const detail::CollectiveCall& call, int size) noexcept {
+  if (call.reduction.is_ordered) return false;
   const std::size_t widest = call.count / static_cast<std::size_t>(size) + 1;
   const std::size_t pieces = widest / elements_of_piece(call) + 1;
   return pieces < kNotice / (2 * static_cast<std::size_t>(size));
@@ -163,7 +163,8 @@ void Ring::take_notice(const Message& message) noexcept {
       outcome_.store(Outcome::truncated, std::memory_order_release);
     }
   } else {
-    has_begun_[message.peer() == neighbour_[0] ? 0 : 1].store(true, std::memory_order_release);
+    has_begun_[message.peer() == context_->peer_of(neighbour_[0]) ? 0 : 1].store(true,
+                                                                                 std::memory_order_release);
   }
 }
 
@@ -209,7 +210,8 @@ Status Ring::post(int peer, Bytes bytes, std::uint32_t sequence) {
       .completion = this, .tag = kTag | turn_ << 24 | sequence, .may_complete_now = true};
   // Counted before the post, since the message may end before the call returns.
   posted_.fetch_add(1, std::memory_order_relaxed);
-  const Status status = context_->port().post_am(peer, context_->mailbox().remote(), bytes, options);
+  const Status status =
+      context_->port().post_am(context_->peer_of(peer), context_->mailbox()->remote(), bytes, options);
   if (!status.is_posted()) posted_.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }
@@ -257,7 +259,8 @@ void Ring::post_guards() {
     options.user_data = &guard;
     options.handle = &guard.handle;
     while (context_->port()
-               .post_receive(guard.peer, context_->tag_of(run_, call_) | kGuardStep, {}, options)
+               .post_receive(context_->peer_of(guard.peer),
+                             context_->tag_of(run_, call_) | context_->tags().guard(), {}, options)
                .is_retry())
       context_->port().progress();
   }
@@ -313,13 +316,14 @@ Outcome Ring::end() {
   active_.store(kNoTurn, std::memory_order_seq_cst);
   while (inside_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
   while (ended_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) port.progress();
-  if (differs_ || (outcome != Outcome::ok && context_->roll_call().differs(run_)))
-    context_->roll_call().report(run_);
+  if (differs_ || (outcome == Outcome::peer_failed && context_->roll_call().differs(run_)))
+    return context_->give_up(run_);
   if (outcome != Outcome::truncated) return outcome;
   const std::uint64_t bytes = call_.count * call_.reduction.element;
   const int peer = other_length_.load(std::memory_order_relaxed);
-  if (other_bytes_ != bytes) CollectiveContext::report(call_, {peer, other_bytes_, bytes});
-  throw Error("allreduce: rank " + std::to_string(peer) +
+  if (other_bytes_ != bytes) context_->report(call_, run_, {peer, other_bytes_, bytes});
+  if (context_->roll_call().differs(run_)) return context_->give_up(run_);
+  throw Error("allreduce: " + context_->name_of(context_->rank_of(peer)) +
               " gave up, because ranks have called it with different lengths");
 }
 

@@ -1,101 +1,19 @@
 #include "collective/roll_call.hpp"
 
-#include "collective/kind_table.hpp"
-
-#include <weft/error.hpp>
-
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <string_view>
+#include <iterator>
 
 namespace weft::collective {
 
 namespace {
 
-constexpr std::string_view kOperators[] = {"",    "sum",         "product",    "min",
-                                           "max", "bitwise and", "bitwise or", "bitwise xor"};
-constexpr std::string_view kElements[] = {"", "floating point", "signed integers", "unsigned integers"};
-
-void set_file(CalledCollective& called, std::string_view name) noexcept {
-  // The end of a path says more than its beginning.
-  if (name.size() >= sizeof called.file) name.remove_prefix(name.size() - sizeof called.file + 1);
-  std::memcpy(called.file, name.data(), name.size());
-  called.file[name.size()] = '\0';
-}
-
-bool is_valid(const CalledCollective& called) noexcept {
-  return static_cast<std::size_t>(called.kind) < Kinds::kTraits.size() &&
-         static_cast<std::size_t>(called.known) < std::size(kOperators) &&
-         static_cast<std::size_t>(called.element_kind) < std::size(kElements) &&
-         std::memchr(called.file, 0, sizeof called.file) != nullptr;
-}
+constexpr const char* kRule = "; all ranks call the same collectives in the same order with the same lengths";
 
 }  // namespace
 
-std::uint32_t signature_of(const detail::CollectiveCall& call) noexcept {
-  const KindTraits& traits = traits_of(call.kind);
-  std::uint32_t more = 0;
-  if (traits.has_root) more = static_cast<std::uint32_t>(call.root);
-  if (traits.reduces)
-    more ^= static_cast<std::uint32_t>(call.reduction.known) |
-            static_cast<std::uint32_t>(call.reduction.kind) << 3 |
-            static_cast<std::uint32_t>(std::bit_width(call.reduction.element)) << 5;
-  if (call.blocks_differ) more ^= 0x80;
-  return static_cast<std::uint32_t>(call.kind) | (more & 0xff) << 4;
-}
-
-std::string CalledCollective::text(bool with_place) const {
-  const KindTraits& traits = traits_of(kind);
-  std::string text(traits.name);
-  if (kind != detail::CollectiveKind::barrier) {
-    if (blocks_differ != 0) text += " of blocks that differ,";
-    text += " of " + std::to_string(bytes) + " bytes";
-    if (traits.reduces) {
-      text += " (";
-      if (known == detail::KnownOperator::none)
-        text += "an operator of the program";
-      else
-        text += kOperators[static_cast<std::size_t>(known)];
-      if (element_kind != detail::ElementKind::other)
-        text += " of " + std::string(kElements[static_cast<std::size_t>(element_kind)]);
-      text += ", " + std::to_string(element) + " bytes each)";
-    }
-    if (traits.has_root) text += ", root " + std::to_string(root);
-  }
-  text += ", number " + std::to_string(number + 1) + " of its Collective";
-  if (with_place && line != 0) text += ", at " + std::string(file) + ":" + std::to_string(line);
-  return text;
-}
-
-bool CalledCollective::fits(const CalledCollective& other) const noexcept {
-  const KindTraits& traits = traits_of(kind);
-  if (kind != other.kind || blocks_differ != other.blocks_differ) return false;
-  if (traits.has_root && root != other.root) return false;
-  return !traits.reduces ||
-         (known == other.known && element_kind == other.element_kind && element == other.element);
-}
-
-bool CalledCollective::has_length_of(const CalledCollective& other) const noexcept {
-  return bytes == other.bytes || blocks_differ != 0 || traits_of(kind).length == Length::none;
-}
-
 void RollCall::begin(std::uint64_t number, const detail::CollectiveCall& call) noexcept {
-  Kept& kept = kept_[number % kKept];
-  kept.stamp.store(2 * number + 1, std::memory_order_relaxed);
-  // Pairs with the acquire fence in called(): who reads a word of this run sees the odd stamp.
-  std::atomic_thread_fence(std::memory_order_release);
-  kept.bytes.store(length_of(call), std::memory_order_relaxed);
-  kept.root_and_element.store(std::uint64_t{static_cast<std::uint32_t>(call.root)} << 32 |
-                                  static_cast<std::uint32_t>(call.reduction.element),
-                              std::memory_order_relaxed);
-  kept.kinds.store(
-      static_cast<std::uint64_t>(call.kind) | static_cast<std::uint64_t>(call.reduction.known) << 8 |
-          static_cast<std::uint64_t>(call.reduction.kind) << 16 | std::uint64_t{call.blocks_differ} << 24,
-      std::memory_order_relaxed);
-  kept.where.store(call.where, std::memory_order_relaxed);
-  // Pairs with the acquire in called().
-  kept.stamp.store(2 * number + 2, std::memory_order_release);
+  log_.begin(number, call);
   // A question that comes at this moment may be missed; who has asked asks again.
   if (!has_early_.load(std::memory_order_relaxed)) [[likely]]
     return;
@@ -107,31 +25,11 @@ void RollCall::begin(std::uint64_t number, const detail::CollectiveCall& call) n
     std::erase_if(early_, is_due);
     has_early_.store(!early_.empty(), std::memory_order_relaxed);
   }
-  for (const Note& note : asked) compare(note);
+  for (const Note& note : asked) answer(note);
 }
 
-std::optional<CalledCollective> RollCall::called(std::uint64_t number,
-                                                 std::source_location* where) const noexcept {
-  const Kept& kept = kept_[number % kKept];
-  if (kept.stamp.load(std::memory_order_acquire) != 2 * number + 2) return std::nullopt;
-  CalledCollective called;
-  called.number = number;
-  called.bytes = kept.bytes.load(std::memory_order_relaxed);
-  const std::uint64_t root_and_element = kept.root_and_element.load(std::memory_order_relaxed);
-  called.root = static_cast<std::int32_t>(root_and_element >> 32);
-  called.element = static_cast<std::uint32_t>(root_and_element);
-  const std::uint64_t kinds = kept.kinds.load(std::memory_order_relaxed);
-  called.kind = static_cast<detail::CollectiveKind>(kinds & 0xff);
-  called.known = static_cast<detail::KnownOperator>(kinds >> 8 & 0xff);
-  called.element_kind = static_cast<detail::ElementKind>(kinds >> 16 & 0xff);
-  called.blocks_differ = static_cast<std::uint8_t>(kinds >> 24 & 1);
-  const std::source_location place = kept.where.load(std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
-  if (kept.stamp.load(std::memory_order_relaxed) != 2 * number + 2) return std::nullopt;
-  called.line = place.line();
-  set_file(called, place.file_name());
-  if (where != nullptr) *where = place;
-  return called;
+bool RollCall::send(int rank, const Note& note) noexcept {
+  return sender_.send_note(rank, std::as_bytes(std::span(&note, 1)));
 }
 
 void RollCall::ask(std::uint64_t number, std::span<const int> peers, std::uint32_t asked) noexcept {
@@ -142,26 +40,61 @@ void RollCall::ask(std::uint64_t number, std::span<const int> peers, std::uint32
   note.asked = asked;
   note.called[0] = *mine;
   for (const int peer : peers)
-    if (peer != rank_) sender_.send_note(peer, std::as_bytes(std::span(&note, 1)));
+    if (peer != rank_) static_cast<void>(send(peer, note));
+}
+
+bool RollCall::tell_length(std::uint64_t number, int rank, std::uint64_t sent,
+                           std::uint64_t expected) noexcept {
+  const auto mine = called(number);
+  if (!mine || rank < 0) return true;
+  Note note;
+  note.kind = Kind::other_length;
+  note.ranks[0] = rank_;
+  note.ranks[1] = rank;
+  note.sent = sent;
+  note.expected = expected;
+  note.called[0] = *mine;
+  return sender_.send_note(rank, std::as_bytes(std::span(&note, 1)));
+}
+
+void RollCall::tell_expiry(std::uint64_t number, int rank) noexcept {
+  const auto mine = called(number);
+  Note verdict;
+  verdict.kind = Kind::expired;
+  verdict.ranks[0] = rank_;
+  verdict.ranks[1] = rank;
+  if (mine) verdict.called[0] = *mine;
+  verdict.called[0].number = number;
+  conclude(verdict, true);
 }
 
 void RollCall::arrive(const Message& message) noexcept {
   Note note;
   if (message.size() != sizeof note) return;
   std::memcpy(static_cast<void*>(&note), message.data(), sizeof note);
+  const int sender = sender_.rank_of(message.peer());
   const auto is_rank = [&](int rank) { return rank >= 0 && rank < size_; };
-  if (!is_valid(note.called[0]) || !is_valid(note.called[1])) return;
-  if (note.kind == Kind::verdict) {
-    if (is_rank(note.ranks[0]) && is_rank(note.ranks[1])) conclude(note, false);
-    return;
+  if (sender < 0 || !note.called[0].is_valid() || !note.called[1].is_valid()) return;
+  switch (note.kind) {
+    case Kind::differing:
+    case Kind::lengths:
+      if (is_rank(note.ranks[0]) && is_rank(note.ranks[1])) conclude(note, false);
+      return;
+    case Kind::expired:
+      if (is_rank(note.ranks[0]) && note.ranks[1] >= -1 && note.ranks[1] < size_) conclude(note, false);
+      return;
+    case Kind::question:
+    case Kind::other_length:
+      break;
+    default:
+      return;
   }
-  if (note.kind != Kind::question) return;
-  note.ranks[0] = message.peer();
+  note.ranks[0] = sender;
   const std::uint64_t number = note.called[0].number;
-  if (kept_[number % kKept].stamp.load(std::memory_order_acquire) >= 2 * number + 2) return compare(note);
+  if (log_.has_begun(number)) return answer(note);
   const std::lock_guard lock(mutex_);
   const auto known = std::ranges::find_if(early_, [&](const Note& each) {
-    return each.ranks[0] == note.ranks[0] && each.called[0].number == number;
+    return each.ranks[0] == note.ranks[0] && each.kind == note.kind && each.called[0].number == number;
   });
   if (known != early_.end())
     known->asked = note.asked;
@@ -170,53 +103,185 @@ void RollCall::arrive(const Message& message) noexcept {
   has_early_.store(true, std::memory_order_relaxed);
 }
 
-void RollCall::compare(const Note& question) noexcept {
+/// A rank asks what this one has called in the place of a run that has begun here.
+void RollCall::answer(const Note& question) noexcept {
   const CalledCollective& theirs = question.called[0];
   const auto mine = called(theirs.number);
   if (!mine) return;
-  const bool has_length = mine->has_length_of(theirs) || question.asked < kAskedForLength;
-  if (mine->fits(theirs) && has_length) return;
-  Note verdict;
-  verdict.kind = Kind::verdict;
-  verdict.ranks[0] = rank_;
-  verdict.ranks[1] = question.ranks[0];
-  verdict.called[0] = *mine;
-  verdict.called[1] = theirs;
-  conclude(verdict, true);
+  Note verdict = question;
+  verdict.called[1] = *mine;
+  verdict.ranks[1] = rank_;
+  if (!mine->fits(theirs) || !mine->meets(theirs, rank_, question.ranks[0])) {
+    verdict.kind = Kind::differing;
+    // As this rank sees it: its own call first.
+    std::swap(verdict.called[0], verdict.called[1]);
+    std::swap(verdict.ranks[0], verdict.ranks[1]);
+    return conclude(verdict, true);
+  }
+  if (question.kind == Kind::other_length) {
+    verdict.kind = Kind::lengths;
+    return conclude(verdict, true);
+  }
+  if (!mine->has_length_of(theirs) && question.asked >= kAskedForLength) {
+    verdict.kind = Kind::lengths;
+    verdict.sent = mine->bytes;
+    verdict.expected = theirs.bytes;
+    return conclude(verdict, true);
+  }
+  // It may have missed what others know.
+  std::optional<Note> known;
+  {
+    const std::lock_guard lock(mutex_);
+    if (broken_ && broken_->note.called[0].number <= theirs.number) known = broken_->note;
+    for (const Verdict& each : lengths_)
+      if (!known && each.note.called[0].number == theirs.number) known = each.note;
+  }
+  if (known) static_cast<void>(send(question.ranks[0], *known));
+}
+
+void RollCall::note_verdict(const Note& verdict) {
+  const std::uint64_t number = verdict.called[0].number;
+  if (verdict.kind != Kind::lengths) {
+    // The first one of the order breaks all that follows.
+    if (broken_ && broken_->note.called[0].number <= number) return;
+    const bool is_reported = broken_ && broken_->is_reported;
+    broken_ = Verdict{verdict, is_reported};
+    is_broken_.store(true, std::memory_order_release);
+  } else {
+    const auto is_same = [&](const Verdict& each) {
+      return each.note.called[0].number == number && each.note.ranks[0] == verdict.ranks[0] &&
+             each.note.ranks[1] == verdict.ranks[1];
+    };
+    if (std::ranges::any_of(lengths_, is_same)) return;
+    if (lengths_.size() == kMostLengths) lengths_.erase(lengths_.begin());
+    lengths_.push_back({verdict, std::ranges::find(reported_, number) != reported_.end()});
+  }
+  count_unreported();
+  // Pairs with the acquire in differs().
+  if (number < first_differing_.load(std::memory_order_relaxed))
+    first_differing_.store(number, std::memory_order_release);
+}
+
+void RollCall::count_unreported() noexcept {
+  std::uint32_t count = broken_ && !broken_->is_reported ? 1 : 0;
+  for (const Verdict& each : lengths_) count += each.is_reported ? 0 : 1;
+  unreported_.store(count, std::memory_order_release);
 }
 
 void RollCall::conclude(const Note& verdict, bool tell) noexcept {
   {
     const std::lock_guard lock(mutex_);
-    const std::uint64_t number = verdict.called[0].number;
-    // The first difference of the order breaks all that follows.
-    const bool is_kept = verdict_ && !verdict_->called[0].fits(verdict_->called[1]);
-    if (is_kept && verdict_->called[0].number <= number) return;
-    verdict_ = verdict;
-    // Pairs with the acquire in differs().
-    first_differing_.store(number, std::memory_order_release);
+    note_verdict(verdict);
   }
   if (!tell) return;
-  for (int peer = 0; peer < size_; ++peer)
-    if (peer != rank_) sender_.send_note(peer, std::as_bytes(std::span(&verdict, 1)));
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer == rank_ || send(peer, verdict)) continue;
+    const std::lock_guard lock(mutex_);
+    untold_.push_back({peer, verdict});
+  }
+}
+
+bool RollCall::tell_again() noexcept {
+  std::vector<Untold> untold;
+  {
+    const std::lock_guard lock(mutex_);
+    untold.swap(untold_);
+  }
+  std::erase_if(untold, [this](const Untold& each) { return send(each.rank, each.note); });
+  const std::lock_guard lock(mutex_);
+  untold_.insert(untold_.end(), untold.begin(), untold.end());
+  return untold_.empty();
 }
 
 bool RollCall::is_concerned(std::uint64_t number) const noexcept {
   const std::lock_guard lock(mutex_);
+  if (broken_ && broken_->note.called[0].number <= number) return true;
   // Ranks whose lengths differ still agree on the order of what follows.
-  return verdict_ && (verdict_->called[0].number == number || !verdict_->called[0].fits(verdict_->called[1]));
+  return std::ranges::any_of(lengths_,
+                             [&](const Verdict& each) { return each.note.called[0].number == number; });
 }
 
-void RollCall::report(std::uint64_t number) const {
-  std::string text;
+bool RollCall::is_expired() const noexcept {
+  if (!is_broken()) return false;
+  const std::lock_guard lock(mutex_);
+  return broken_->note.kind == Kind::expired;
+}
+
+bool RollCall::has_calls_of(std::uint64_t number, int one, int other) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(lengths_, [&](const Verdict& each) {
+    const auto& ranks = each.note.ranks;
+    return each.note.called[0].number == number &&
+           ((ranks[0] == one && ranks[1] == other) || (ranks[0] == other && ranks[1] == one));
+  });
+}
+
+std::string RollCall::text_of(const Note& verdict) const {
+  const auto call_of = [&](int place) {
+    return sender_.name_of(verdict.ranks[place]) + " " + verdict.called[place].text();
+  };
+  if (verdict.kind == Kind::expired)
+    return sender_.name_of(verdict.ranks[0]) + " has waited" +
+           (verdict.ranks[1] >= 0 ? " for " + sender_.name_of(verdict.ranks[1]) : "") +
+           " longer than the timeout in " + verdict.called[0].text();
+  if (verdict.kind == Kind::lengths)
+    return "ranks have called a collective with different lengths: " + sender_.name_of(verdict.ranks[1]) +
+           " sent " + std::to_string(verdict.sent) + " bytes where " + sender_.name_of(verdict.ranks[0]) +
+           " expects " + std::to_string(verdict.expected) + ": " + call_of(0) + "; " + call_of(1);
+  std::string text = "ranks have called different collectives: " + call_of(0) + "; " + call_of(1);
+  if (verdict.called[0].fits(verdict.called[1])) text += "; only one of them names the other as neighbor";
+  return text;
+}
+
+std::string RollCall::report(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  Verdict* verdict = broken_ && broken_->note.called[0].number <= number ? &*broken_ : nullptr;
+  for (Verdict& each : lengths_)
+    if (verdict == nullptr && each.note.called[0].number == number) verdict = &each;
+  if (verdict == nullptr) return "ranks have called different collectives";
+  for (Verdict& each : lengths_)
+    if (each.note.called[0].number == number) each.is_reported = true;
+  verdict->is_reported = true;
+  reported_.push_back(number);
+  if (reported_.size() > kMostLengths) reported_.erase(reported_.begin());
+  count_unreported();
+  std::string text = text_of(verdict->note);
+  if (const auto mine = called(number); mine && verdict->note.kind == Kind::differing)
+    text += "; this rank waits in " + mine->text();
+  return text + (verdict->note.kind == Kind::expired ? "" : kRule);
+}
+
+std::string RollCall::report_any() {
+  std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    text = "ranks have called different collectives: rank " + std::to_string(verdict_->ranks[0]) + " " +
-           verdict_->called[0].text() + "; rank " + std::to_string(verdict_->ranks[1]) + " " +
-           verdict_->called[1].text();
+    if (broken_ && !broken_->is_reported) {
+      broken_->is_reported = true;
+      count_unreported();
+      return text_of(broken_->note) + (broken_->note.kind == Kind::expired ? "" : kRule);
+    }
+    const auto next = std::ranges::find(lengths_, false, &Verdict::is_reported);
+    if (next == lengths_.end()) return {};
+    number = next->note.called[0].number;
   }
-  if (const auto mine = called(number)) text += "; this rank waits in " + mine->text();
-  throw Error(text + "; all ranks call the same collectives in the same order with the same lengths");
+  return report(number);
+}
+
+std::string RollCall::report_length(std::uint64_t number, int one, int other) {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (Verdict& each : lengths_) {
+    if (each.note.called[0].number != number) continue;
+    each.is_reported = true;
+    const auto& ranks = each.note.ranks;
+    if (text.empty() && ((ranks[0] == one && ranks[1] == other) || (ranks[0] == other && ranks[1] == one)))
+      text = "; " + sender_.name_of(ranks[0]) + " " + each.note.called[0].text() + "; " +
+             sender_.name_of(ranks[1]) + " " + each.note.called[1].text();
+  }
+  reported_.push_back(number);
+  if (reported_.size() > kMostLengths) reported_.erase(reported_.begin());
+  count_unreported();
+  return text;
 }
 
 }  // namespace weft::collective

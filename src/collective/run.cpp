@@ -14,34 +14,43 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
   call_.to_counts = lists_.to_counts;
   call_.sources = lists_.sources;
   call_.destinations = lists_.destinations;
+  call_.from_places = lists_.from_places;
+  call_.to_places = lists_.to_places;
   begin_ = graph_.add_function([this] {
-    number_ = context_.next_run(call_);
     has_mismatch_.store(false, std::memory_order_relaxed);
-    return context_.has_lost_a_rank() ? Outcome::peer_failed : Outcome::ok;
+    number_.store(context_.next_run(call_), std::memory_order_release);
+    return context_.before_run();
   });
   last_ = {begin_};
   lay_out(*this, call_, context.rank(), context.size());
   last_.insert(last_.end(), ends_.begin(), ends_.end());
   // Who waits for the graph by itself learns of messages with another length, too.
-  after_last(graph_.add_function(
-      [this] { return has_mismatch_.load(std::memory_order_relaxed) ? Outcome::truncated : Outcome::ok; }));
+  after_last(graph_.add_function([this] {
+    if (!has_mismatch_.load(std::memory_order_relaxed)) return Outcome::ok;
+    static_cast<void>(context_.roll_call().tell_length(number(), context_.rank_of(mismatch_.peer),
+                                                       mismatch_.sent, mismatch_.expected));
+    return Outcome::truncated;
+  }));
   graph_.prepare();
 }
 
 CollectiveRun::~CollectiveRun() {
-  if (number_ != kNotStarted && !graph_.ready()) context_.keep_memory(std::move(scratch_));
+  if (has_begun() && !graph_.ready()) context_.keep_memory(std::move(scratch_));
 }
 
 void CollectiveRun::start(const std::source_location& where) {
-  if (graph_.ready() || number_ == kNotStarted) call_.where = where;
+  if (graph_.ready() || !has_begun()) call_.where = where;
   graph_.start();
 }
 
 Outcome CollectiveRun::wait() {
   if (context_.size() == 1) context_.progress_alone();
-  if (!graph_.ready() && !context_.wait(graph_, number_, sources_)) context_.roll_call().report(number_);
+  if (!graph_.ready() && !context_.wait(graph_, number(), peers_)) return context_.give_up(number());
   const Outcome outcome = graph_.outcome();  // which counts as read, also where the report says more
-  if (has_mismatch_.load(std::memory_order_relaxed)) CollectiveContext::report(call_, mismatch_);
+  if (has_mismatch_.load(std::memory_order_relaxed)) context_.report(call_, number(), mismatch_);
+  if (outcome == Outcome::cancelled && context_.roll_call().differs(number()))
+    return context_.give_up(number());
+  if (outcome == Outcome::ok && context_.roll_call().has_unreported()) return context_.refuse_broken();
   return outcome;
 }
 
@@ -56,23 +65,27 @@ void CollectiveRun::after_last(Graph::Node node) {
 }
 
 void CollectiveRun::send(int peer, Bytes bytes, std::uint32_t step) {
-  const auto post = [this, peer, bytes, step, segment = segment_](Completion& node) {
+  const auto post = [this, to = context_.peer_of(peer), bytes, step, segment = segment_](Completion& node) {
     SendOptions options = context_.send_options(node);
     options.may_retry = false;
-    return context_.port().post_send(peer, tag_of(segment, step), bytes, options);
+    options.timeout = Timeout::of_nanoseconds(context_.timeout());
+    return context_.port().post_send(to, tag_of(segment, step), bytes, options);
   };
+  note_peer(peer);
   const Graph::Node node = graph_.add(post);
   after_last(node);
   group_.push_back(node);
 }
 
 void CollectiveRun::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early) {
-  const auto post = [this, peer, buffer, step, segment = segment_](Completion& node) {
+  const auto post = [this, from = context_.peer_of(peer), buffer, step,
+                     segment = segment_](Completion& node) {
     ReceiveOptions options = context_.receive_options(node);
     options.may_retry = false;
-    return context_.port().post_receive(peer, tag_of(segment, step), buffer, options);
+    options.timeout = Timeout::of_nanoseconds(context_.timeout());
+    return context_.port().post_receive(from, tag_of(segment, step), buffer, options);
   };
-  if (std::ranges::find(sources_, peer) == sources_.end()) sources_.push_back(peer);
+  note_peer(peer);
   const Graph::Node node =
       graph_.add(post, [this, size = buffer.size()](Message& message) { return judge(message, size); });
   if (early) {
@@ -92,6 +105,10 @@ Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexc
   if (!has_mismatch_.exchange(true, std::memory_order_relaxed))
     mismatch_ = {message.peer(), message.length(), expected};
   return Outcome::ok;
+}
+
+void CollectiveRun::note_peer(int peer) {
+  if (std::ranges::find(peers_, peer) == peers_.end()) peers_.push_back(peer);
 }
 
 void CollectiveRun::join() {

@@ -25,10 +25,15 @@ class CollectiveRun {
   [[nodiscard]] const detail::CollectiveCall& call() const noexcept { return call_; }
   [[nodiscard]] CollectiveContext& context() noexcept { return context_; }
   [[nodiscard]] Graph& graph() noexcept { return graph_; }
+  /// Returns true once it has been started; then number() is that of its last run. Any thread.
+  [[nodiscard]] bool has_begun() const noexcept { return number() != kNotStarted; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
+  /// The ranks with which it exchanges messages.
+  [[nodiscard]] std::span<const int> peers() const noexcept { return peers_; }
   /// `where`: the place of the program's call.
   void start(const std::source_location& where);
-  /// Progresses until the end of the run and returns its outcome; throws weft::Error for a message of another
-  /// length, and for ranks that have called different collectives.
+  /// Progresses until the end of the run, or the timeout of the context, and returns the outcome; throws
+  /// weft::Error for a message of another length, and for ranks that have called different collectives.
   Outcome wait();
 
   void begin_segment();
@@ -46,9 +51,10 @@ class CollectiveRun {
 
  private:
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t segment, std::uint32_t step) const noexcept {
-    return context_.tag_of(number_, call_) | segment << kSegmentShift | step;
+    return context_.tag_of(number(), call_) | context_.tags().place(segment, step);
   }
   void after_last(Graph::Node node);
+  void note_peer(int peer);
   [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
 
   /// The lists of a call, which the caller keeps only until the call that makes the run returns.
@@ -56,10 +62,14 @@ class CollectiveRun {
     explicit Lists(const detail::CollectiveCall& call)
         : from_counts(call.from_counts.begin(), call.from_counts.end()),
           to_counts(call.to_counts.begin(), call.to_counts.end()),
+          from_places(call.from_places.begin(), call.from_places.end()),
+          to_places(call.to_places.begin(), call.to_places.end()),
           sources(call.sources.begin(), call.sources.end()),
           destinations(call.destinations.begin(), call.destinations.end()) {}
     std::vector<std::size_t> from_counts;
     std::vector<std::size_t> to_counts;
+    std::vector<std::size_t> from_places;
+    std::vector<std::size_t> to_places;
     std::vector<int> sources;
     std::vector<int> destinations;
   };
@@ -67,10 +77,10 @@ class CollectiveRun {
   CollectiveContext& context_;
   const Lists lists_;
   detail::CollectiveCall call_;  // `where` changes with each start
-  std::vector<int> sources_;     // ranks from which it receives
+  std::vector<int> peers_;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
   static constexpr std::uint64_t kNotStarted = ~std::uint64_t{0};
-  std::uint64_t number_ = kNotStarted;  // the number of the run
+  std::atomic<std::uint64_t> number_{kNotStarted};  // of the run
   std::atomic<bool> has_mismatch_{false};
   Mismatch mismatch_;
   // Used while the graph is built.

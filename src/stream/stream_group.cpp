@@ -231,7 +231,7 @@ void StreamGroup::make_collective() {
   }
   const std::uint8_t device = devices[static_cast<std::size_t>(table.rank)];
   auto port = std::make_unique<stream::GroupCollectivePort>(*table.own[index], std::move(devices));
-  table.collective.reset(new Collective(*table.runtime, std::move(port), device,
+  table.collective.reset(new Collective(*table.runtime, std::move(port), Team::world(*table.runtime), device,
                                         detail::CollectivePlace{.engine = detail::kGroupEngine,
                                                                 .handle = stream_group_ids + table.context,
                                                                 .context = table.context}));

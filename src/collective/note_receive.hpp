@@ -1,0 +1,31 @@
+// Receives the notes of the roll call in Collectives that expose no object.
+#pragma once
+
+#include "collective/roll_call.hpp"
+
+#include <weft/completion/completion.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace weft::collective {
+
+class CollectiveContext;
+
+/// A receive of a message from any rank, which is always posted.
+class NoteReceive final : public Completion {
+ public:
+  explicit NoteReceive(CollectiveContext& context) noexcept : context_(context) {}
+  ~NoteReceive() override { withdraw(); }
+
+  void post();
+  void signal(Message& message) noexcept override;
+  [[nodiscard]] bool ready() const noexcept override { return false; }
+
+ private:
+  CollectiveContext& context_;
+  alignas(16) std::array<std::byte, RollCall::kNoteBytes> buffer_{};
+};
+
+}  // namespace weft::collective

@@ -1,0 +1,120 @@
+#include "collective/posted.hpp"
+
+#include "collective/collective_context.hpp"
+#include "collective/run.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace weft::collective {
+
+namespace {
+
+constexpr std::int64_t kFirstLook = 50'000'000;  // ns
+constexpr std::int64_t kLongestLook = 1'000'000'000;
+
+}  // namespace
+
+PostedRuns::PostedRuns(CollectiveContext& context) noexcept : context_(context) {}
+
+PostedRuns::~PostedRuns() { withdraw(); }
+
+void PostedRuns::add(std::unique_ptr<CollectiveRun> run, const CollectivePostOptions& options) {
+  const std::lock_guard lock(mutex_);
+  drop_ended();
+  if (posted_.size() >= context_.tags().most_runs())
+    throw Error("post: " + std::to_string(posted_.size()) +
+                " collectives of this Collective are under way: wait for some of them first");
+  posted_.push_back({std::move(run), options.completion != nullptr});
+}
+
+void PostedRuns::drop_ended() noexcept {
+  // A graph that has ended is not touched any more by the thread that has ended it. Of those that nobody is
+  // told of the first failed one stays, for wait().
+  bool has_failed = false;
+  const auto is_over = [&](const Posted& each) {
+    if (!each.run->graph().ready()) return false;
+    if (each.is_observed || has_failed || each.run->graph().outcome() == Outcome::ok) return true;
+    has_failed = true;
+    return false;
+  };
+  context_.note_operation(-static_cast<int>(std::erase_if(posted_, is_over)));
+}
+
+void PostedRuns::drop() {
+  const std::lock_guard lock(mutex_);
+  drop_ended();
+}
+
+Outcome PostedRuns::wait() {
+  Outcome outcome = Outcome::ok;
+  for (;;) {
+    Posted next;
+    {
+      const std::lock_guard lock(mutex_);
+      if (posted_.empty()) break;
+      next = std::move(posted_.front());
+      posted_.erase(posted_.begin());
+    }
+    context_.note_operation(-1);
+    // Where it throws, those behind it go on, and belong to the next call.
+    const Outcome each = next.run->wait();
+    if (outcome == Outcome::ok) outcome = each;
+  }
+  return outcome;
+}
+
+void PostedRuns::start_watch() noexcept {
+  if (is_watching_.exchange(true, std::memory_order_acq_rel)) return;
+  pause_ = kFirstLook;
+  watch();
+}
+
+void PostedRuns::watch() noexcept {
+  ReceiveOptions options = context_.receive_options(*this);
+  options.timeout = Timeout::of_nanoseconds(pause_);
+  options.may_retry = false;
+  const int self = context_.peer_of(context_.rank());
+  // What even the backlog refuses is not watched until the next post.
+  if (!context_.port().post_receive(self, context_.tags().watch(), {}, options).is_posted())
+    is_watching_.store(false, std::memory_order_release);
+}
+
+void PostedRuns::signal(Message& message) noexcept {
+  // Once a member has failed everything ends by itself; and with the context.
+  if (message.outcome() != Outcome::timed_out) {
+    is_watching_.store(false, std::memory_order_release);
+    return;
+  }
+  if (look()) {
+    pause_ = std::min(2 * pause_, kLongestLook);
+    watch();
+    return;
+  }
+  is_watching_.store(false, std::memory_order_release);
+  // Others may have been posted meanwhile, by a thread that has seen the watch.
+  bool is_empty = true;
+  {
+    const std::lock_guard lock(mutex_);
+    is_empty = posted_.empty();
+  }
+  if (!is_empty) start_watch();
+}
+
+bool PostedRuns::look() noexcept {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return true;
+  const auto first = std::ranges::find_if(
+      posted_, [](const Posted& each) { return each.run->has_begun() && !each.run->graph().ready(); });
+  if (first == posted_.end()) return false;
+  const std::uint64_t number = first->run->number();
+  if (asked_for_ != number) asked_ = 0;
+  asked_for_ = number;
+  if (!context_.roll_call().differs(number)) context_.roll_call().ask(number, first->run->peers(), asked_++);
+  return true;
+}
+
+}  // namespace weft::collective
