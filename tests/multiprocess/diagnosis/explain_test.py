@@ -102,12 +102,12 @@ class Launcher(unittest.TestCase):
     def test_a_collective_is_named_as_the_program_has_called_it(self):
         explain(2, RANK, "collective", expected=(
             rf"Rank 1 waits at {SOURCE} {TIME} for allreduce of 80 bytes \(sum of floating point, 8 bytes each\), number 2 of its "
-            r"Collective \(engine 255\), and there for rank 0\.",
+            r"Collective \(key 255\), and there for rank 0\.",
             r"ranks 0 and 1 wait for each other \(0 -> 1 -> 0\)"))
 
     def test_a_collective_that_was_laid_out_is_named_by_the_line_of_its_start(self):
         explain(2, RANK, "made", expected=(
-            rf"Rank 1 waits at {SOURCE} {TIME} for broadcast of 80 bytes, root 0, number 2 of its Collective \(engine 255\), and "
+            rf"Rank 1 waits at {SOURCE} {TIME} for broadcast of 80 bytes, root 0, number 2 of its Collective \(key 255\), and "
             r"there for rank 0\.",))
 
     def test_a_blocking_access_has_the_place_of_the_call(self):

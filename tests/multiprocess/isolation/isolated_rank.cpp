@@ -52,7 +52,7 @@ void access(Runtime& runtime, Endpoint& endpoint, MemoryRegion& region) {
   const auto fetched = endpoint.fetch_atomic<std::uint64_t>(next, there.at(16), AtomicOperation::add, 5);
   require(fetched && fetched.value == 0, "an atomic operation failed");
   // All are through before the memory goes; the next one's accesses need this one's progress meanwhile.
-  Collective all(runtime, endpoint, {.engine = 5});
+  Collective all(runtime, endpoint, {.key = 5});
   require(all.barrier() == Outcome::ok, "a barrier failed");
   std::uint64_t put = 0;
   std::memcpy(&put, region.bytes().data() + 8, sizeof put);

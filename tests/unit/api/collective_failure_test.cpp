@@ -150,5 +150,59 @@ TEST_P(CollectiveFailure, ends_calls_that_wait_on_every_rank_that_is_left) {
   for (std::thread& thread : threads) thread.join();
 }
 
+/// A team whose members live does not notice that another rank has failed; one of the failed rank ends, both
+/// what waits and what is posted, whatever it had to do with that rank.
+TEST(TeamFailure, ends_the_collectives_of_its_own_teams_only) {
+  constexpr int kVictim = 4;
+  for (const std::size_t values : {std::size_t{1}, std::size_t{1'500}, std::size_t{20'000}}) {
+    sim::Simulation simulation({.ranks = kRanks, .gone = 50});
+    std::deque<Runtime> runtimes;
+    for (int rank = 0; rank < kRanks; ++rank) runtimes.emplace_back(simulation, rank);
+    std::atomic<int> begun{0};
+    std::atomic<int> over{0};
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank)
+      threads.emplace_back([&, rank] {
+        Runtime& runtime = runtimes[static_cast<std::size_t>(rank)];
+        Endpoint endpoint(runtime);
+        if (rank == kVictim) {
+          Collective with(runtime, endpoint, Team(runtime, TeamRange{0, kRanks}), {.key = 1});
+          EXPECT_EQ(with.barrier(), Outcome::ok);
+          begun.fetch_add(1);
+          while (over.load() < kRanks - 1) std::this_thread::yield();
+          return;
+        }
+        Collective without(runtime, endpoint, Team(runtime, TeamRange{3, 4, -1}), {.key = 2});
+        Collective with(runtime, endpoint, Team(runtime, TeamRange{0, kRanks}), {.key = 1});
+        // Not all ranks of the job, and with the victim: ranks that wait for living ones end as well.
+        std::unique_ptr<Collective> some;
+        if (rank != 0)
+          some = std::make_unique<Collective>(runtime, endpoint, Team(runtime, TeamRange{1, 4}),
+                                              CollectiveOptions{.key = 3});
+        EXPECT_EQ(with.barrier(), Outcome::ok);
+        begun.fetch_add(1);
+        Buffers buffers(values);
+        if (some != nullptr) {
+          Buffers posted(values);
+          Counter done;
+          some->post(some->make_allreduce(posted.from, posted.to, operators::Sum{}), {.completion = &done});
+          while (some->allreduce(buffers.from, buffers.to, operators::Sum{}) == Outcome::ok) {
+          }
+          EXPECT_EQ(some->barrier(), Outcome::peer_failed);
+          endpoint.wait(done, 1);
+        }
+        for (int round = 0; round < 20; ++round)
+          EXPECT_EQ(without.allreduce(buffers.from, buffers.to, operators::Sum{}), Outcome::ok);
+        EXPECT_EQ(buffers.to[0], 4U);
+        over.fetch_add(1);
+        while (over.load() < kRanks - 1) endpoint.progress();
+        for (int step = 0; step < 1000; ++step) endpoint.progress();
+      });
+    while (begun.load() < kRanks) std::this_thread::yield();
+    simulation.kill(kVictim);
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 }  // namespace
 }  // namespace weft

@@ -107,18 +107,14 @@ TEST(CallNames, ASecondDefaultCollectiveIsToldWhatToDo) {
   expect_names(error_of([&] {
                  const Collective second{runtime, endpoint};
                }),
-               {"Collective: matching engine 255 is open already in this runtime",
-                "every Collective has an engine of its own, the same on every rank",
-                "Collective(runtime, endpoint, {.engine = 253})"});
-  const Collective second{runtime, endpoint, {.engine = 253}};
+               {"Collective: key 255 cannot be used",
+                "the Collectives of a rank have different keys, and each the same on all of its members",
+                "Collective(runtime, endpoint, {.key = 254})"});
+  const Collective second{runtime, endpoint, {.key = 254}};
   expect_names(error_of([&] {
-                 const Collective third{runtime, endpoint, {.engine = 0}};
+                 const Collective third{runtime, endpoint, {.key = kCollectiveKeys}};
                }),
-               {"Collective: matching engine 0 belongs to the program's own messages; choose 1 to 255"});
-  expect_names(error_of([&] {
-                 const Collective third{runtime, endpoint, {.engine = 256}};
-               }),
-               {"Collective: matching engine 256 is out of range; choose 1 to 255"});
+               {"Collective: key 16777216 is out of range: 0 to 16777215"});
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ const WrongOrder kWrongOrders[] = {
        const Collective collective{*runtime, endpoint};
        runtime.reset();
      },
-     WEFT_RUNTIME "a Collective \\(engine 255\\) still uses it: destroy the Collective first"},
+     WEFT_RUNTIME "a Collective \\(key 255\\) still uses it: destroy the Collective first"},
     {"RuntimeBeforeStream",
      [] {
        auto runtime = kRuntime();
@@ -217,7 +217,7 @@ const WrongOrder kWrongOrders[] = {
        const Collective collective{runtime, *endpoint};
        endpoint.reset();
      },
-     "weft: Endpoint \\(device 0 of rank 0\\) is destroyed while a Collective \\(engine 255\\) still uses "
+     "weft: Endpoint \\(device 0 of rank 0\\) is destroyed while a Collective \\(key 255\\) still uses "
      "it: destroy "
      "the Collective first"},
     {"CollectiveBeforeItsOperation",
@@ -228,7 +228,7 @@ const WrongOrder kWrongOrders[] = {
        const CollectiveOperation operation = collective->make_barrier();
        collective.reset();
      },
-     "weft: Collective \\(engine 255\\) is destroyed while a CollectiveOperation still uses it"},
+     "weft: Collective \\(key 255\\) is destroyed while a CollectiveOperation still uses it"},
     {"StreamBeforeStreamQueue",
      [] {
        Runtime runtime;

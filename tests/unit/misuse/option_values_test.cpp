@@ -32,7 +32,7 @@ void expect_taken(Integer three) {
   EXPECT_EQ((ExposeOptions{.id = three, .device = three}.id), 3U);
   EXPECT_EQ((DeviceOptions{.index = three}.index), 3);
   EXPECT_EQ((MatchingEngineOptions{.id = three}.id), 3);
-  EXPECT_EQ((CollectiveOptions{.engine = three, .handle = three}.handle), 3U);
+  EXPECT_EQ((CollectiveOptions{.key = three, .handle = three}.handle), 3U);
   EXPECT_EQ((StreamOptions{.device = three}.device), 3);
   EXPECT_EQ(RemoteCompletion(1, 1, 0).on_device(three).device(), 3);
 }

@@ -105,10 +105,10 @@ TEST(CollectiveIds, are_chosen_or_documented) {
   Counter taken;
   ranks.runtime(0).expose(taken, {.id = collective_ids + 9});
   EXPECT_NE(test::error_of([&] {
-              Collective(ranks.runtime(0), ranks.endpoint(0), {.engine = 9});
+              Collective(ranks.runtime(0), ranks.endpoint(0), {.key = 9});
             }).find(std::to_string(collective_ids + 9)),
             std::string::npos);
-  Collective collective(ranks.runtime(0), ranks.endpoint(0), {.engine = 9, .handle = 17});
+  Collective collective(ranks.runtime(0), ranks.endpoint(0), {.key = 9, .handle = 17});
   EXPECT_EQ(collective.barrier(), Outcome::ok);
   Counter other;
   EXPECT_NE(test::error_of([&] { ranks.runtime(0).expose(other, {.id = 17}); }).find("17"),

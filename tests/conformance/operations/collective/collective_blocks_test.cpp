@@ -336,7 +336,7 @@ TEST(CollectiveBlocksRefuse, buffers_that_are_no_blocks) {
   EXPECT_EQ(error_of([&] { static_cast<void>(all.gather(three, four, 0)); }),
             "gather: this rank's block has 3 elements, but is to have 4");
   EXPECT_EQ(error_of([&] { static_cast<void>(all.gather(three, three, 1)); }),
-            "gather: root 1 is not a rank of this job (0 to 0)");
+            "gather: root 1 is not a rank of this Collective (0 to 0)");
   EXPECT_EQ(error_of([&] { static_cast<void>(all.allgather(three, four, counts)); }),
             "allgather: the result has 4 elements, but the counts of its blocks sum up to 2");
   EXPECT_EQ(error_of([&] { static_cast<void>(all.allgather(three, four, Counts{})); }),
@@ -349,7 +349,7 @@ TEST(CollectiveBlocksRefuse, buffers_that_are_no_blocks) {
             "allgather: the buffers overlap; they must be apart");
   const std::vector<int> nobody{3};
   EXPECT_EQ(error_of([&] { static_cast<void>(all.neighbor_allgather(three, three, nobody, nobody)); }),
-            "neighbor_allgather: neighbor 3 is not a rank of this job (0 to 0)");
+            "neighbor_allgather: neighbor 3 is not a rank of this Collective (0 to 0)");
 }
 
 TEST(CollectiveBlocksRefuse, lengths_that_differ_between_ranks) {

@@ -155,7 +155,7 @@ TEST(PostedCollectives, behind_one_that_cannot_end_go_on) {
 TEST(PostedCollectives, are_refused_when_empty_or_made_elsewhere) {
   PostedJob job(1);
   Collective& all = job.at(0);
-  Collective other(job.ranks().runtime(0), job.ranks().endpoint(0), {.engine = 7});
+  Collective other(job.ranks().runtime(0), job.ranks().endpoint(0), {.key = 7});
   Numbers sum(1);
   const Numbers one(1, 1);
   CollectiveOperation operation = all.make_allreduce(one, sum, operators::Sum{});
