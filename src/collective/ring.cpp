@@ -323,6 +323,8 @@ Outcome Ring::end() {
   const int peer = other_length_.load(std::memory_order_relaxed);
   if (other_bytes_ != bytes) context_->report(call_, run_, {peer, other_bytes_, bytes});
   if (context_->roll_call().differs(run_)) return context_->give_up(run_);
+  // A verdict that comes later says nothing new to this rank.
+  static_cast<void>(context_->roll_call().report_length(run_, context_->rank(), context_->rank_of(peer)));
   throw Error("allreduce: " + context_->name_of(context_->rank_of(peer)) +
               " gave up, because ranks have called it with different lengths");
 }

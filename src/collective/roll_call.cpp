@@ -1,5 +1,7 @@
 #include "collective/roll_call.hpp"
 
+#include "collective/kind_table.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -225,7 +227,7 @@ std::string RollCall::text_of(const Note& verdict) const {
            (verdict.ranks[1] >= 0 ? " for " + sender_.name_of(verdict.ranks[1]) : "") +
            " longer than the timeout in " + verdict.called[0].text();
   if (verdict.kind == Kind::lengths)
-    return "ranks have called a collective with different lengths: " + sender_.name_of(verdict.ranks[1]) +
+    return std::string(traits_of(verdict.called[0].kind).name) + ": " + sender_.name_of(verdict.ranks[1]) +
            " sent " + std::to_string(verdict.sent) + " bytes where " + sender_.name_of(verdict.ranks[0]) +
            " expects " + std::to_string(verdict.expected) + ": " + call_of(0) + "; " + call_of(1);
   std::string text = "ranks have called different collectives: " + call_of(0) + "; " + call_of(1);
