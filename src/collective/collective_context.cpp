@@ -118,6 +118,8 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       user_(runtime, "Collective (of a StreamGroup)") {}
 
 CollectiveContext::~CollectiveContext() {
+  posted_.stop();
+  notes_.stop();
   last_long_.reset();
   posted_.drop();
   if (operations_.load(std::memory_order_relaxed) != 0) user_.refuse_early_end("CollectiveOperation");

@@ -173,7 +173,7 @@ class CollectiveContext final : private RollCall::Sender {
     }
     ~Losses() override {
       context_.runtime_.forget_peer_failures(*this);
-      withdraw();
+      retire();
     }
     void signal(Message& message) noexcept override;
     [[nodiscard]] bool ready() const noexcept override { return has_lost_a_member(); }

@@ -15,6 +15,7 @@ void NoteReceive::post() {
 
 void NoteReceive::signal(Message& message) noexcept {
   // At the end of the context, and once a member has failed, nobody asks any more.
+  if (is_stopped_.load(std::memory_order_relaxed)) return;
   if (message.outcome() != Outcome::ok && message.outcome() != Outcome::truncated) return;
   if (message.outcome() == Outcome::ok) context_.roll_call().arrive(message);
   post();

@@ -17,14 +17,20 @@ class CollectiveContext;
 class NoteReceive final : public Completion {
  public:
   explicit NoteReceive(CollectiveContext& context) noexcept : context_(context) {}
-  ~NoteReceive() override { withdraw(); }
+  ~NoteReceive() override { stop(); }
 
   void post();
+  /// Cancels the receive, for good; it is not signalled any more.
+  void stop() noexcept {
+    is_stopped_.store(true, std::memory_order_relaxed);
+    retire();
+  }
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return false; }
 
  private:
   CollectiveContext& context_;
+  std::atomic<bool> is_stopped_{false};
   alignas(16) std::array<std::byte, RollCall::kNoteBytes> buffer_{};
 };
 

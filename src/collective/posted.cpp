@@ -20,7 +20,12 @@ constexpr std::int64_t kLongestLook = 1'000'000'000;
 
 PostedRuns::PostedRuns(CollectiveContext& context) noexcept : context_(context) {}
 
-PostedRuns::~PostedRuns() { withdraw(); }
+PostedRuns::~PostedRuns() { stop(); }
+
+void PostedRuns::stop() noexcept {
+  is_stopped_.store(true, std::memory_order_relaxed);
+  retire();
+}
 
 void PostedRuns::add(std::unique_ptr<CollectiveRun> run, const CollectivePostOptions& options) {
   const std::lock_guard lock(mutex_);
@@ -85,7 +90,7 @@ void PostedRuns::watch() noexcept {
 
 void PostedRuns::signal(Message& message) noexcept {
   // Once a member has failed everything ends by itself; and with the context.
-  if (message.outcome() != Outcome::timed_out) {
+  if (message.outcome() != Outcome::timed_out || is_stopped_.load(std::memory_order_relaxed)) {
     is_watching_.store(false, std::memory_order_release);
     return;
   }

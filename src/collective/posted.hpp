@@ -34,6 +34,9 @@ class PostedRuns final : public Completion {
   /// Destroys those that have ended; the others go on. No operation is posted any more.
   void drop();
 
+  /// Ends the watch; it is not signalled any more.
+  void stop() noexcept;
+
   /// The receive of the watch has ended.
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return !is_watching_.load(std::memory_order_relaxed); }
@@ -52,6 +55,7 @@ class PostedRuns final : public Completion {
   std::mutex mutex_;
   std::vector<Posted> posted_;
   std::atomic<bool> is_watching_{false};
+  std::atomic<bool> is_stopped_{false};
   std::int64_t pause_ = 0;  // of the thread that handles the watch
   std::uint32_t asked_ = 0;
   std::uint64_t asked_for_ = ~std::uint64_t{0};  // the run

@@ -24,6 +24,7 @@ constexpr std::uint32_t kPolls = 256;  // empty polls before a thread waits or y
 // threads do not run for a while, or that has no connection to this rank yet (libfabric), refuses for
 // milliseconds. After that the error is reported without the notice, since it matters more.
 constexpr std::chrono::seconds kUntilTold{10};
+constexpr std::chrono::seconds kUntilKnown{1};
 
 std::size_t elements_of_piece(const detail::CollectiveCall& call) noexcept {
   return std::max<std::size_t>(1, kPieceBytes / call.reduction.element);
@@ -91,6 +92,7 @@ void Ring::begin(CollectiveContext& context, const detail::CollectiveCall& call)
     counter->store(0, std::memory_order_relaxed);
   for (auto& has_begun : has_begun_) has_begun.store(false, std::memory_order_relaxed);
   outcome_.store(Outcome::ok, std::memory_order_relaxed);
+  has_heard_.store(false, std::memory_order_relaxed);
   other_length_.store(-1, std::memory_order_relaxed);
 
   std::vector<Message> held;
@@ -154,6 +156,7 @@ void Ring::take_notice(const Message& message) noexcept {
   if (notice.signature != signature_of(call_)) return;  // another collective: the roll call will tell
   const std::uint64_t bytes = call_.count * call_.reduction.element;
   if (notice.note == Note::gave_up) {
+    has_heard_.store(true, std::memory_order_relaxed);
     outcome_.store(Outcome::peer_failed, std::memory_order_release);
   } else if (notice.note == Note::gave_up_for_lengths || notice.bytes != bytes) {
     int nobody = -1;
@@ -316,6 +319,11 @@ Outcome Ring::end() {
   active_.store(kNoTurn, std::memory_order_seq_cst);
   while (inside_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
   while (ended_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) port.progress();
+  // A neighbour gave up: why comes by a verdict, or as the failure of a rank.
+  const auto until = std::chrono::steady_clock::now() + kUntilKnown;
+  while (has_heard_.load(std::memory_order_relaxed) && !context_->has_lost_a_rank() &&
+         !context_->roll_call().differs(run_) && std::chrono::steady_clock::now() < until)
+    if (port.progress() == 0) std::this_thread::yield();
   if (differs_ || (outcome == Outcome::peer_failed && context_->roll_call().differs(run_)))
     return context_->give_up(run_);
   if (outcome != Outcome::truncated) return outcome;

@@ -127,7 +127,8 @@ class Ring final : public Completion {
   std::atomic<std::uint32_t> ended_{0};
   std::array<std::atomic<bool>, 2> has_begun_{};  // the neighbours, by place
   std::atomic<Outcome> outcome_{Outcome::ok};
-  std::atomic<int> other_length_{-1};  // the rank that has reported another length ...
+  std::atomic<bool> has_heard_{false};  // from a neighbour that gave up
+  std::atomic<int> other_length_{-1};   // the rank that has reported another length ...
   // ... and that length; this rank's length if the other rank gave up for lengths
   std::uint64_t other_bytes_ = 0;
   std::atomic<std::uint32_t> queued_{0};
