@@ -46,7 +46,7 @@ weft::Collective& device_impl_t::collective() {
     if (index > 125)
       refuse("collectives on device " + std::to_string(index) + ": only devices 0 to 125 have them");
     collective_ = std::make_unique<weft::Collective>(runtime.runtime, own_endpoint.endpoint,
-                                                     weft::CollectiveOptions{.engine = 253 - index});
+                                                     weft::CollectiveOptions{.key = 253 - index});
   }
   return *collective_;
 }
