@@ -22,7 +22,7 @@ namespace {
 using test::error_of;
 using test::expect_names;
 
-constexpr int kNobody = 9;  // no rank of a job of one
+constexpr int kNoSuchRank = 9;  // no rank of a job of one
 
 /// What a call that throws has for a class, by value and by exception.
 ErrorClass class_of(const std::function<void()>& call) {
@@ -54,15 +54,15 @@ TEST(ErrorValues, have_the_class_of_what_is_wrong) {
   ProbedMessage found;
   MatchedMessage empty;
   const std::vector<std::pair<ErrorClass, std::function<void()>>> calls = {
-      {ErrorClass::peer, [&] { ignore(endpoint.post_am(kNobody, remote, bytes)); }},
-      {ErrorClass::peer, [&] { ignore(endpoint.send_am(kNobody, remote, bytes)); }},
-      {ErrorClass::peer, [&] { ignore(endpoint.post_send(kNobody, 1, bytes)); }},
-      {ErrorClass::peer, [&] { ignore(endpoint.send(kNobody, 1, bytes)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.post_am(kNoSuchRank, remote, bytes)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.send_am(kNoSuchRank, remote, bytes)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.post_send(kNoSuchRank, 1, bytes)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.send(kNoSuchRank, 1, bytes)); }},
       {ErrorClass::peer, [&] { ignore(endpoint.post_receive(-2, 1, buffer, {.completion = &counter})); }},
-      {ErrorClass::peer, [&] { ignore(endpoint.receive(kNobody, 1, buffer)); }},
-      {ErrorClass::peer, [&] { ignore(endpoint.probe(kNobody, 1, found)); }},
-      {ErrorClass::peer, [&] { ignore(endpoint.post_put(kNobody, region.remote().at(0), bytes)); }},
-      {ErrorClass::peer, [&] { ignore(runtime.host_of(kNobody)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.receive(kNoSuchRank, 1, buffer)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.probe(kNoSuchRank, 1, found)); }},
+      {ErrorClass::peer, [&] { ignore(endpoint.post_put(kNoSuchRank, region.remote().at(0), bytes)); }},
+      {ErrorClass::peer, [&] { ignore(runtime.host_of(kNoSuchRank)); }},
       {ErrorClass::tag, [&] { ignore(endpoint.post_send(0, any_tag, bytes, {.engine = 256})); }},
       {ErrorClass::tag, [&] { ignore(endpoint.receive(0, any_tag, buffer, {})); }},
       {ErrorClass::tag, [&] { ignore(endpoint.receive(0, 1, buffer, {.tag_mask = 1})); }},
@@ -155,7 +155,7 @@ TEST(ErrorValues, keep_their_text) {
   {
     Runtime runtime;
     Endpoint endpoint(runtime);
-    failure = attempt([&] { return endpoint.post_send(kNobody, 1, {}); }).failure();
+    failure = attempt([&] { return endpoint.post_send(kNoSuchRank, 1, {}); }).failure();
   }
   const Failure copy = failure;
   failure = Failure();
@@ -166,8 +166,8 @@ TEST(ContextsOfCalls, are_named_by_errors_in_place_of_the_inner_call) {
   Runtime runtime;
   Endpoint endpoint(runtime);
   std::uint64_t word = 0;
-  const auto send = [&] { static_cast<void>(endpoint.post_send(kNobody, 1, bytes_of(word))); };
-  const auto receive = [&] { static_cast<void>(endpoint.receive(kNobody, 1, mutable_bytes_of(word))); };
+  const auto send = [&] { static_cast<void>(endpoint.post_send(kNoSuchRank, 1, bytes_of(word))); };
+  const auto receive = [&] { static_cast<void>(endpoint.receive(kNoSuchRank, 1, mutable_bytes_of(word))); };
   const std::string end = " is not a rank of this job (0 to 0)";
   {
     const CallContext context("MPI_Send", "MPI_COMM_WORLD");
