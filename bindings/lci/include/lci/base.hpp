@@ -64,7 +64,7 @@ struct error_t {
 };
 
 /// Thrown by progress() and by collectives once a rank has failed, once for each such rank by progress().
-class peer_failure_error : public std::runtime_error {
+class WEFT_LCI_API peer_failure_error : public std::runtime_error {
  public:
   peer_failure_error(const std::string& what, int rank) : std::runtime_error(what), rank_(rank) {}
   int failed_rank() const { return rank_; }
