@@ -63,8 +63,8 @@ extern Communicator* communicator_world;
 extern Communicator* communicator_self;
 
 /// Contexts are numbers that their communicator's first member has given out: unique, since the rank is a
-/// part. The two lowest bits are for messages of the program (0), collectives (1), and those that make an
-/// intercommunicator (2).
+/// part. The two lowest bits are for messages of the program (0), collectives (1), the making of
+/// communicators (2), and collectives of neighbours (3).
 [[nodiscard]] std::uint32_t new_context();
 
 }  // namespace weft::mpi

@@ -25,7 +25,7 @@ def header(groups):
 def converted(argument, loose=()):
     """What the implementation is given for an argument of the entry point."""
     if argument.array or "*" in argument.type:
-        if argument.word and argument.type.startswith("const "):
+        if (argument.word and argument.type.startswith("const ")) or argument.type == "const MPI_Aint":
             return f"Numbers({argument.name})"
         if argument.word and argument.type.endswith("*") and not argument.array:
             return f"CountResult({argument.name})"
