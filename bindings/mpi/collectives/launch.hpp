@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bindings/mpi/collectives/exchange.hpp"
+#include "bindings/mpi/collectives/kept_arrays.hpp"
 
 #include <utility>
 

@@ -13,7 +13,8 @@ void comm_group(Communicator& communicator, MPI_Group* group);
 void comm_remote_group(Communicator& communicator, MPI_Group* group);
 void comm_compare(Communicator& one, Communicator& other, int* result);
 void comm_set_name(Communicator& communicator, const char* name);
-void comm_get_name(Communicator& communicator, char* name, int* length);
+/// Of MPI_COMM_NULL, too.
+void comm_get_name(MPI_Comm comm, char* name, int* length);
 void comm_set_info(Communicator& communicator, Info* info);
 void comm_get_info(Communicator& communicator, MPI_Info* info);
 void comm_free(MPI_Comm* communicator);

@@ -52,8 +52,12 @@ void comm_compare(Communicator& one, Communicator& other, int* result) {
 void comm_set_name(Communicator& communicator, const char* name) {
   communicator.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));
 }
-void comm_get_name(Communicator& communicator, char* name, int* length) {
-  *length = std::snprintf(name, MPI_MAX_OBJECT_NAME, "%s", communicator.name.c_str());
+void comm_get_name(MPI_Comm comm, char* name, int* length) {
+  const auto* const communicator = find<Communicator>(comm);
+  if (communicator == nullptr && comm != MPI_COMM_NULL)
+    fail(MPI_ERR_COMM, "the communicator has been freed, or is none");
+  *length = std::snprintf(name, MPI_MAX_OBJECT_NAME, "%s",
+                          communicator != nullptr ? communicator->name.c_str() : "MPI_COMM_NULL");
 }
 
 void comm_set_info(Communicator& communicator, Info* info) {

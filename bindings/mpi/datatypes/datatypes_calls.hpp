@@ -42,7 +42,8 @@ void type_get_extent(Datatype& type, CountResult lb, CountResult extent);
 void type_get_extent_x(Datatype& type, MPI_Count* lb, MPI_Count* extent);
 void type_get_true_extent(Datatype& type, CountResult lb, CountResult extent);
 void type_get_true_extent_x(Datatype& type, MPI_Count* lb, MPI_Count* extent);
-void type_get_name(Datatype& type, char* name, int* length);
+/// Of MPI_DATATYPE_NULL, too.
+void type_get_name(MPI_Datatype type, char* name, int* length);
 void type_set_name(Datatype& type, const char* name);
 void type_match_size(int typeclass, int size, MPI_Datatype* type);
 void type_get_value_index(Datatype& value, Datatype& index, MPI_Datatype* pair);

@@ -75,8 +75,9 @@ void type_get_true_extent_x(Datatype& type, MPI_Count* lb, MPI_Count* extent) {
   *extent = type.true_extent;
 }
 
-void type_get_name(Datatype& type, char* name, int* length) {
-  *length = std::snprintf(name, MPI_MAX_OBJECT_NAME, "%s", type.name.c_str());
+void type_get_name(MPI_Datatype handle, char* name, int* length) {
+  *length = std::snprintf(name, MPI_MAX_OBJECT_NAME, "%s",
+                          handle == MPI_DATATYPE_NULL ? "MPI_DATATYPE_NULL" : named(handle).name.c_str());
 }
 void type_set_name(Datatype& type, const char* name) {
   type.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));

@@ -111,6 +111,7 @@ struct AddedCodes {
     Added* const added = find(code);
     if (added == nullptr || added->is_class != is_class)
       fail(MPI_ERR_ARG, "%s %d is none that this program has added and not removed", what, code);
+    if (!added->text.empty()) fail(MPI_ERR_OTHER, "%s %d still has a string; remove it first", what, code);
     if (is_class)
       for (const Added& other : codes)
         if (other.is_there && !other.is_class && other.error_class == code)

@@ -44,8 +44,26 @@ def converted(argument, loose=()):
 
 
 # Of collectives only some arguments count on some ranks: a null datatype is refused where it does.
+# Calls that take null handles, too.
+OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
 COLLECTIVES = ("collectives", "neighbours")
+
+
+def kept(argument, row):
+    """The copy of an array for a persistent collective, of as many elements as count on this rank."""
+    is_sent = argument.name.startswith(("send", "sdispls"))
+    if row.group == "neighbours":
+        length = f"{'out' if is_sent else 'in'}_degree(communicator)"
+    elif any(each.name == "root" for each in row.arguments):
+        length = "length_at_root(communicator, root)"
+    elif row.name.startswith("Reduce_scatter"):
+        length = "communicator.size"
+    else:
+        length = ("sendbuf == MPI_IN_PLACE ? 0 : " if is_sent else "") + "communicator.peers().size()"
+    if argument.type == "const MPI_Datatype":
+        return f"KeptTypes({argument.name}, {length})"
+    return f"KeptNumbers({converted(argument)}, {length})"
 
 
 def collective_call(row):
@@ -56,8 +74,9 @@ def collective_call(row):
     comm = 'communicator_of(comm, "comm")'
     if name.endswith("_init"):
         # The program may free its handles before it starts the request.
-        held = {a.name: converted(a, LOOSE_OBJECTS) for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
-        captures = ", ".join(["=", *(f"{each} = Held({value})" for each, value in held.items())])
+        held = {a.name: f"Held({converted(a, LOOSE_OBJECTS)})" for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
+        held |= {a.name: kept(a, row) for a in row.arguments if a.array}
+        captures = ", ".join(["=", *(f"{each} = {value}" for each, value in held.items())])
         arguments = [a.name if a.name in held else converted(a) for a in row.arguments if a.name not in given]
         task = f"{name[:-5]}({', '.join(['channel', *arguments])})"
         return (f"Communicator& communicator = {comm};\n    static_cast<void>({converted(row.arguments[-2])});\n"
@@ -98,6 +117,8 @@ def entry(row, large):
         missing = report.replace("report", "missing", 1)
         return f"{row.result} P{full}({unnamed}) {{ return weft::mpi::{missing}; }}\n{weak}\n"
     call = f"{row.name.lower()}({', '.join(converted(a) for a in row.arguments if a.name)})"
+    if row.name in OF_ANY_HANDLE:
+        call = f"{row.name.lower()}({', '.join(a.name for a in row.arguments)})"
     if row.group in COLLECTIVES:
         call = collective_call(row)
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\");\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"

@@ -58,6 +58,13 @@ Task checked(Channel channel, const void* sent, const Edges& out, void* received
 
 }  // namespace
 
+int in_degree(const Communicator& communicator) {
+  return static_cast<int>(neighbours_of(communicator).sources.size());
+}
+int out_degree(const Communicator& communicator) {
+  return static_cast<int>(neighbours_of(communicator).destinations.size());
+}
+
 Task neighbor_allgather(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
                         void* received, MPI_Count received_count, Datatype& received_type) {
   return checked(channel, sent, {true, sent_count, {}, {}, &sent_type, nullptr}, received,

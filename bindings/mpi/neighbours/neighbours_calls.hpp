@@ -6,6 +6,10 @@
 
 namespace weft::mpi {
 
+/// How many neighbours this rank gets messages from, and sends them to.
+[[nodiscard]] int in_degree(const Communicator& communicator);
+[[nodiscard]] int out_degree(const Communicator& communicator);
+
 Task neighbor_allgather(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
                         void* received, MPI_Count received_count, Datatype& received_type);
 Task neighbor_allgatherv(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,

@@ -19,10 +19,7 @@ Request* request_of(MPI_Request handle) {
 bool is_active(const Request* request) noexcept { return request != nullptr && request->is_active; }
 
 void store_empty(MPI_Status* status) noexcept {
-  if (status == MPI_STATUS_IGNORE) return;
-  const int error = status->MPI_ERROR;
-  *status = empty_status();
-  status->MPI_ERROR = error;
+  if (status != MPI_STATUS_IGNORE) *status = empty_status();
 }
 
 /// Ends a request that is done, and fails with its error.

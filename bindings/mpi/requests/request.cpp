@@ -145,6 +145,10 @@ int finish_request(MPI_Request& handle, MPI_Status* status) {
     request->status = empty_status();
     return error;
   }
+  if (request->work != nullptr) {
+    const int closing = request->work->close();
+    error = error != MPI_SUCCESS ? error : closing;
+  }
   if (!is_shared(request)) give_request(request);
   handle = MPI_REQUEST_NULL;
   return error;

@@ -31,6 +31,8 @@ struct RequestWork {
   virtual bool cancel(Request&) { return false; }
   /// Called once when the request is completed by a wait or test, for its status.
   virtual int complete(Request&, MPI_Status&) { return MPI_SUCCESS; }
+  /// Called once behind that, before the request is given back. Returns an error of its own.
+  virtual int close() { return MPI_SUCCESS; }
 };
 
 enum class SendMode : std::uint8_t { standard, buffered, synchronous, ready };

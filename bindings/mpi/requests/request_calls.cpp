@@ -22,8 +22,11 @@ MPI_Count count_in(const MPI_Status& status, const Datatype& type) noexcept {
 
 /// A generalised request: the program says when it is done, and what its status is.
 struct Generalized final : RequestWork {
-  ~Generalized() override {
-    if (free != nullptr) free(extra);
+  ~Generalized() override { static_cast<void>(Generalized::close()); }
+  int close() override {
+    MPI_Grequest_free_function* const function = free;
+    free = nullptr;
+    return function != nullptr ? function(extra) : MPI_SUCCESS;
   }
   bool cancel(Request& request) override {
     const int code = cancel_function(extra, request.is_done() ? 1 : 0);

@@ -42,6 +42,11 @@ bool post_message(Request& request, const void* buffer, MPI_Count count, Datatyp
     data = request.staging;
   }
   const int world_peer = request.communicator->peer(peer);
+  if (mode == SendMode::synchronous) [[unlikely]] {
+    post_synchronous_send(world_peer, context, tag, {data, static_cast<std::size_t>(bytes)},
+                          request_signals(), &request);
+    return false;
+  }
   const bool has_ended = post_send(world_peer, context, tag, {data, static_cast<std::size_t>(bytes)},
                                    request_signals(), &request);
   if (has_ended && request.staging != nullptr) std::free(std::exchange(request.staging, nullptr));

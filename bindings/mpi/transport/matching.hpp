@@ -47,6 +47,22 @@ inline bool post_send(int peer, std::uint32_t context, int tag, Bytes bytes, Com
   return status.is_done();
 }
 
+/// post_send() for a send that ends when a receive has matched it.
+inline void post_synchronous_send(int peer, std::uint32_t context, int tag, Bytes bytes,
+                                  Completion& completion, void* user_data) {
+  const SendOptions options{.completion = &completion,
+                            .user_data = user_data,
+                            .engine = kEngine,
+                            .may_retry = false,
+                            .synchronous = true};
+  Status status = world->endpoint.post_send(peer, key_of(context, tag), bytes, options);
+  if (status.is_retry()) [[unlikely]]
+    world->endpoint.wait_until([&] {
+      status = world->endpoint.post_send(peer, key_of(context, tag), bytes, options);
+      return !status.is_retry();
+    });
+}
+
 /// Options of a receive or probe of a source and a tag, which may be MPI's wildcards.
 [[nodiscard]] inline ReceiveOptions receive_options(int tag) noexcept {
   ReceiveOptions options;

@@ -67,6 +67,22 @@ static void modes(void) {
   CHECK(value == before);
 }
 
+/* A synchronous send has not ended before its receive is posted, which the next rank does when it is told to. */
+static void synchronous(void) {
+  int value = rank, got = -1, flag = 0, go = 1;
+  MPI_Request request;
+  MPI_Issend(&value, 1, MPI_INT, next_rank, 30, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < 100; ++i) {
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+  }
+  MPI_Send(&go, 1, MPI_INT, next_rank, 31, MPI_COMM_WORLD);
+  MPI_Recv(&go, 1, MPI_INT, before, 31, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(&got, 1, MPI_INT, before, 30, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(got == before);
+}
+
 static void probes(void) {
   double values[3] = {rank, rank + 1, rank + 2}, got[3];
   MPI_Status status;
@@ -104,6 +120,7 @@ int main(int argc, char** argv) {
   ring_of_sizes();
   order_with_wildcards();
   modes();
+  synchronous();
   probes();
   nobody();
   MPI_Finalize();
