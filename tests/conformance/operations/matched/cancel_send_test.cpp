@@ -21,8 +21,8 @@ using test::payload;
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kOrdered = 256;
-constexpr std::uint16_t kEngines[] = {0, kOrdered};
+constexpr std::uint16_t kOrderedCancels = 256;
+constexpr std::uint16_t kEngines[] = {0, kOrderedCancels};
 
 template <class EndpointType>
 class CancelledSends : public testing::Test {

@@ -1,4 +1,6 @@
 // Matching contexts: apart from each other and from engines, by key, agreed, freed and used again.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/errors.hpp"
 #include "support/matched.hpp"
 

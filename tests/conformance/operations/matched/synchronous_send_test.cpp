@@ -21,8 +21,8 @@ using test::payload;
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kOrdered = 256;
-constexpr std::uint16_t kEngines[] = {0, kOrdered};
+constexpr std::uint16_t kOrderedSynchronous = 256;
+constexpr std::uint16_t kEngines[] = {0, kOrderedSynchronous};
 
 template <class EndpointType>
 class SynchronousSends : public testing::Test {
@@ -164,14 +164,16 @@ TYPED_TEST(SynchronousSends, keep_their_place_among_sends_of_all_kinds) {
   for (std::uint64_t number = 0; number < kCount; ++number)
     payloads.push_back(payload(sizes[number % 3], number));
   for (std::uint64_t number = 0; number < kCount; ++number)
-    ASSERT_TRUE(test::post_send(ranks, 0, 1, 7, payloads[number],
-                                {.completion = &sent, .engine = kOrdered, .synchronous = number / 3 % 2 == 0})
+    ASSERT_TRUE(test::post_send(
+                    ranks, 0, 1, 7, payloads[number],
+                    {.completion = &sent, .engine = kOrderedSynchronous, .synchronous = number / 3 % 2 == 0})
                     .has_value());
   std::vector<std::byte> buffer(100'000);
   for (std::uint64_t number = 0; number < kCount; ++number) {
     Recorder received;
     ASSERT_TRUE(ranks.endpoint(1)
-                    .post_receive(any_source, any_tag, buffer, {.completion = &received, .engine = kOrdered})
+                    .post_receive(any_source, any_tag, buffer,
+                                  {.completion = &received, .engine = kOrderedSynchronous})
                     .is_posted());
     ASSERT_TRUE(this->ends(received));
     ASSERT_EQ(received.messages[0].size(), sizes[number % 3]) << number;

@@ -18,7 +18,7 @@ using test::Ranks;
 using test::Recorder;
 using test::SentPieces;
 
-constexpr std::uint16_t kOrdered = 256;
+constexpr std::uint16_t kOrderedLists = 256;
 
 TEST(VectoredSendsInOrder, mix_with_sends_of_one_buffer_and_wildcards) {
   Ranks<> ranks(2);
@@ -36,7 +36,7 @@ TEST(VectoredSendsInOrder, mix_with_sends_of_one_buffer_and_wildcards) {
     pieces.push_back(std::make_unique<SentPieces>(
         number % 2 == 0 ? std::vector<std::size_t>{size} : cuts_of(size)[number % 5], number));
     ASSERT_TRUE(accepted(ranks, [&] {
-      const SendOptions options{.completion = &sent, .engine = kOrdered};
+      const SendOptions options{.completion = &sent, .engine = kOrderedLists};
       return number % 2 == 0 ? ranks.endpoint(0).post_send(1, number, pieces.back()->list.front(), options)
                              : ranks.endpoint(0).post_send(1, number, pieces.back()->list, options);
     }));
@@ -47,7 +47,7 @@ TEST(VectoredSendsInOrder, mix_with_sends_of_one_buffer_and_wildcards) {
       return ranks.endpoint(1).post_receive(number % 3 == 0 ? any_source : 0, any_tag, filled.back()->list,
                                             {.completion = &received,
                                              .user_data = filled.back().get(),
-                                             .engine = kOrdered,
+                                             .engine = kOrderedLists,
                                              .may_retry = false});
     }));
   }

@@ -17,7 +17,7 @@ using test::payload;
 using test::Ranks;
 using test::Recorder;
 
-constexpr std::uint16_t kOrdered = 256;
+constexpr std::uint16_t kOrderedProbes = 256;
 
 template <class EndpointType>
 class WaitingProbes : public testing::Test {
@@ -38,11 +38,11 @@ TYPED_TEST(WaitingProbes, find_messages_of_every_kind_as_they_come) {
   };
   constexpr std::uint64_t kAll = ~std::uint64_t{0};
   const Case cases[] = {{0, 0, 0x1207, kAll},
-                        {kOrdered, 0, 0x1207, kAll},
-                        {kOrdered, any_source, 0x1207, kAll},
-                        {kOrdered, 0, 0x1200, 0xff00},
-                        {kOrdered, any_source, 0x0007, 0x00ff},
-                        {kOrdered, any_source, any_tag, kAll}};
+                        {kOrderedProbes, 0, 0x1207, kAll},
+                        {kOrderedProbes, any_source, 0x1207, kAll},
+                        {kOrderedProbes, 0, 0x1200, 0xff00},
+                        {kOrderedProbes, any_source, 0x0007, 0x00ff},
+                        {kOrderedProbes, any_source, any_tag, kAll}};
   for (const Case& each : cases)
     for (const std::size_t size : {std::size_t{8}, std::size_t{100'000}}) {
       std::atomic<bool> ends{false};
@@ -80,7 +80,7 @@ TYPED_TEST(WaitingProbes, find_messages_of_every_kind_as_they_come) {
 
 TYPED_TEST(WaitingProbes, end_when_their_time_has_passed) {
   auto& ranks = this->ranks_;
-  for (const std::uint16_t engine : {std::uint16_t{0}, kOrdered})
+  for (const std::uint16_t engine : {std::uint16_t{0}, kOrderedProbes})
     for (const auto timeout :
          {std::chrono::nanoseconds(test::kSoon), std::chrono::nanoseconds(test::kPassed)}) {
       ProbedMessage found;
@@ -92,7 +92,7 @@ TYPED_TEST(WaitingProbes, end_when_their_time_has_passed) {
     }
   ProbedMessage found;
   EXPECT_EQ(ranks.endpoint(1).wait_probe(any_source, any_tag, found,
-                                         {.engine = kOrdered, .timeout = test::kPassed}),
+                                         {.engine = kOrderedProbes, .timeout = test::kPassed}),
             Outcome::timed_out);
 }
 

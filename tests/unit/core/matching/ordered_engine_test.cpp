@@ -13,14 +13,14 @@
 namespace weft::core {
 namespace {
 
-constexpr std::uint32_t kEngine = kMatchingEngines + 3;
-constexpr int kRanks = 4;
-constexpr MatchingLimits kLimits{16, 4096, kRanks};
+constexpr std::uint32_t kSmallEngine = kMatchingEngines + 3;
+constexpr int kFewRanks = 4;
+constexpr MatchingLimits kSmallLimits{16, 4096, kFewRanks};
 
 /// Never signalled: it marks a record as that of a receive.
-class NoCompletion final : public Completion {
+class UnusedCompletion final : public Completion {
  public:
-  ~NoCompletion() override { withdraw(); }
+  ~UnusedCompletion() override { withdraw(); }
   void signal(Message&) noexcept override {}
   [[nodiscard]] bool ready() const noexcept override { return false; }
 };
@@ -31,7 +31,7 @@ class Numbers : public testing::Test {
     return engine.order()->arrive(1, 0, number, 5, [&] { return engine.storage().take_unexpected(); });
   }
   using Answer = OrderedMatching::Arrival::Answer;
-  MatchingEngine engine{static_cast<std::uint16_t>(kEngine), kLimits, true};
+  MatchingEngine engine{static_cast<std::uint16_t>(kSmallEngine), kSmallLimits, true};
 };
 
 TEST_F(Numbers, that_were_used_are_rejected) {
@@ -62,8 +62,8 @@ TEST_F(Numbers, wrap_round) {
 TEST(OrderedTables, that_are_full_keep_held_messages_until_there_is_room) {
   MatchTable<MatchRecord> table(1, true, 1);  // room for six keys
   RecordPool<MatchRecord> records(64, true);
-  OrderedMatching order(table, records, kRanks, true);
-  NoCompletion completion;
+  OrderedMatching order(table, records, kFewRanks, true);
+  UnusedCompletion completion;
   std::vector<MatchRecord*> posted;
   const auto take = [&] { return records.take(); };
   for (const std::uint64_t tag : {1, 1, 2, 3, 4, 5, 6}) {
@@ -92,7 +92,7 @@ TEST(OrderedTables, that_are_full_keep_held_messages_until_there_is_room) {
 }
 
 TEST(OrderedEngines, have_ids_of_their_own) {
-  MatchingEngines engines(kLimits);
+  MatchingEngines engines(kSmallLimits);
   const auto error_of = [&](std::uint32_t id, MatchOrder order, KeyFunction function = nullptr) {
     try {
       engines.open(id, order, {}, function, nullptr);

@@ -186,7 +186,7 @@ TEST_F(TcpStranger, who_sends_half_a_greeting_and_closes_is_refused) {
 
 TEST_F(TcpStranger, thousands_of_bytes_that_are_no_greeting_keep_no_rank_of_the_job_out) {
   std::vector<base::Descriptor> slow;
-  for (std::size_t count = 0; count < 5 * acceptor_.places(); ++count) {
+  for (std::size_t count = 0; count < 5 * acceptor_.slots(); ++count) {
     slow.push_back(connect_to(acceptor_.port()));
     if (count % 2 == 0) send_object(slow.back(), std::byte{'W'});
   }
@@ -196,7 +196,7 @@ TEST_F(TcpStranger, thousands_of_bytes_that_are_no_greeting_keep_no_rank_of_the_
   const Challenge told = challenge(socket, own);
   EXPECT_EQ(fault_of(told, kSecret, own), "");
   // Others come while it makes its proof.
-  for (std::size_t count = 0; count < acceptor_.places(); ++count) {
+  for (std::size_t count = 0; count < acceptor_.slots(); ++count) {
     slow.push_back(connect_to(acceptor_.port()));
     send_object(slow.back(), std::byte{'W'});
     acceptor_.serve();
