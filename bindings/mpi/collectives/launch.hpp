@@ -16,6 +16,13 @@ void begin(Communicator& communicator, Task task, MPI_Request* request);
 /// Begins it for a request that exists.
 void launch(Task task, Request& request);
 
+/// A task, and with it what made it and holds its arrays.
+template <class Make>
+Task keep_until_end(Make made_by, Task task) {
+  static_cast<void>(made_by);
+  co_await task;
+}
+
 /// A request that `make(channel)` starts each time.
 template <class Make>
 void prepare(Communicator& communicator, MPI_Request* handle, Make make) {

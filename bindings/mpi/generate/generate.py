@@ -57,7 +57,7 @@ def kept(argument, row):
         length = f"{'out' if is_sent else 'in'}_degree(communicator)"
     elif any(each.name == "root" for each in row.arguments):
         length = "length_at_root(communicator, root)"
-    elif row.name.startswith("Reduce_scatter"):
+    elif "educe_scatter" in row.name:
         length = "communicator.size"
     else:
         length = ("sendbuf == MPI_IN_PLACE ? 0 : " if is_sent else "") + "communicator.peers().size()"
@@ -72,15 +72,20 @@ def collective_call(row):
     arguments = [converted(a, LOOSE_OBJECTS) for a in row.arguments if a.name not in given]
     name = row.name.lower()
     comm = 'communicator_of(comm, "comm")'
-    if name.endswith("_init"):
-        # The program may free its handles before it starts the request.
+    # The program may free its handles before it starts a persistent request, and its arrays before an immediate one ends.
+    is_persistent, is_immediate = name.endswith("_init"), row.arguments[-1].name == "request" and not name.endswith("_init")
+    if is_persistent or (is_immediate and any(a.array for a in row.arguments)):
         held = {a.name: f"Held({converted(a, LOOSE_OBJECTS)})" for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
         held |= {a.name: kept(a, row) for a in row.arguments if a.array}
         captures = ", ".join(["=", *(f"{each} = {value}" for each, value in held.items())])
         arguments = [a.name if a.name in held else converted(a) for a in row.arguments if a.name not in given]
-        task = f"{name[:-5]}({', '.join(['channel', *arguments])})"
+        base = name[:-5] if is_persistent else name[1:]
+        make = f"[{captures}](Channel channel) {{ return {base}({', '.join(['channel', *arguments])}); }}"
+        if is_immediate:
+            return (f"Communicator& communicator = {comm};\n    const auto make = {make};\n"
+                    f"    begin(communicator, keep_until_end(make, make(Channel(communicator))), request)")
         return (f"Communicator& communicator = {comm};\n    static_cast<void>({converted(row.arguments[-2])});\n"
-                f"    prepare(communicator, request, [{captures}](Channel channel) {{ return {task}; }})")
+                f"    prepare(communicator, request, {make})")
     form, more = ("begin", ", request") if any(a.name == "request" for a in row.arguments) else ("run", "")
     task = f"{name[1:] if more else name}({', '.join(['Channel(communicator)', *arguments])})"
     return f"Communicator& communicator = {comm};\n    {form}(communicator, {task}{more})"

@@ -131,6 +131,7 @@ void finish_some(int count, MPI_Request* handles, int* done, int* indices, MPI_S
   const Several several{count, handles, statuses};
   bool failed = false, ignored = false;
   *done = 0;
+  world->endpoint.progress();  // one is done; others may be that only progress tells of
   for (int index = next_done(count, handles, 0, ignored); index < count;
        index = next_done(count, handles, index + 1, ignored)) {
     failed |= several.finish(index, *done) != MPI_SUCCESS;

@@ -235,6 +235,13 @@ static void kept(void) {
   MPI_Type_free(&pair);
   finish(2);
   for (int i = 0; i < 2 * ranks; ++i) CHECK(got[i] == value(i / 2, i % 2));
+  /* And so are those of an immediate one. */
+  for (int r = 0; r < ranks; ++r) own_counts[r] = 2;
+  fill(2 * ranks);
+  MPI_Ireduce_scatter(sent, got, own_counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+  memset(own_counts, 0x7f, sizeof own_counts);
+  finish(1);
+  for (int i = 0; i < 2; ++i) CHECK(got[i] == sum(0, ranks - 1, rank * 2 + i));
 }
 
 /* Several at a time, ended in another order than they were begun. */
