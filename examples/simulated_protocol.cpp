@@ -7,7 +7,7 @@
 //     example-simulated_protocol                      seeds 1 to 300
 //     example-simulated_protocol --naive              with a server that takes messages to arrive in order
 //     example-simulated_protocol --naive --seed 17    one schedule, event by event as before
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 #include <weft/weft.hpp>
 
 #include <cstdio>

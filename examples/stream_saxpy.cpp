@@ -3,8 +3,8 @@
 // waits once, at the end.
 //
 // The accelerator is imitated by a thread, so that the program runs everywhere.
-#include <weft/accelerator/fake_stream.hpp>
 #include <weft/stream/stream_queue.hpp>
+#include <weft/testing/fake_stream.hpp>
 #include <weft/weft.hpp>
 
 #include <cstdio>

@@ -5,6 +5,7 @@
 #include "options.hpp"
 #include "output/report.hpp"
 
+#include <weft/testing/in_process_job.hpp>
 #include <weft/weft.hpp>
 
 #include <algorithm>

@@ -63,10 +63,11 @@ struct RuntimeOptions {
 class WEFT_API Runtime {
  public:
   explicit Runtime(const RuntimeOptions& options = {}) : Runtime(options, detail::kAbiVersion) {}
-  /// Joins as `rank` of an in-process job (several ranks in one process; see in_process.hpp).
+  /// Joins as `rank` of an in-process job (several ranks in one process; see testing/in_process_job.hpp).
   Runtime(InProcessJob& job, int rank, const RuntimeOptions& options = {})
       : Runtime(job, rank, options, detail::kAbiVersion) {}
-  /// Joins as `rank` of a simulated job (see sim.hpp), whose attributes network and sim_* apply.
+  /// Joins as `rank` of a simulated job (see testing/simulation.hpp), whose attributes network and sim_*
+  /// apply.
   Runtime(sim::Simulation& simulation, int rank, const RuntimeOptions& options = {})
       : Runtime(simulation, rank, options, detail::kAbiVersion) {}
   ~Runtime();

@@ -17,7 +17,6 @@
 #include <weft/endpoint.hpp>
 #include <weft/endpoint/persistent.hpp>
 #include <weft/error.hpp>
-#include <weft/in_process.hpp>
 #include <weft/matching.hpp>
 #include <weft/matching/context.hpp>
 #include <weft/memory.hpp>

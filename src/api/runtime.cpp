@@ -1,7 +1,7 @@
 // Runtime: joins its job, and has its network made.
 #include <weft/error.hpp>
-#include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include "api/own_statement.hpp"
 #include "api/simulation.hpp"

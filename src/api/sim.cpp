@@ -1,4 +1,4 @@
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include "api/simulation.hpp"
 

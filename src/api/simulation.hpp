@@ -1,8 +1,8 @@
 // The state of a simulation.
 #pragma once
 
-#include <weft/in_process.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/in_process_job.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include "base/attributes.hpp"
 #include "network/sim/simulated_fabric.hpp"

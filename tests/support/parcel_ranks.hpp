@@ -1,9 +1,9 @@
 // Ranks of a parcel runtime in one process, over shared memory or the simulated network.
 #pragma once
 
-#include <weft/in_process.hpp>
 #include <weft/parcel/parcel.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/in_process_job.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <cstdlib>
 #include <functional>

@@ -1,6 +1,7 @@
 // Ranks of one process, payloads that can be recognised, and waiting with a hang guard.
 #pragma once
 
+#include <weft/testing/in_process_job.hpp>
 #include <weft/weft.hpp>
 
 #include <array>

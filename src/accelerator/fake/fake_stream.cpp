@@ -1,4 +1,4 @@
-#include <weft/accelerator/fake_stream.hpp>
+#include <weft/testing/fake_stream.hpp>
 
 #include <weft/error.hpp>
 

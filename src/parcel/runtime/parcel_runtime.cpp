@@ -1,7 +1,7 @@
-#include <weft/in_process.hpp>
 #include <weft/parcel/exceptions.hpp>
 #include <weft/parcel/runtime.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/in_process_job.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <sched.h>
 

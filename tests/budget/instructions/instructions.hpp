@@ -2,6 +2,7 @@
 // counted by callgrind, and are started as PROGRAM PATH MESSAGES, PATH as in budgets.json.
 #pragma once
 
+#include <weft/testing/in_process_job.hpp>
 #include <weft/weft.hpp>
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include "instructions.hpp"
 
 #include <weft/stream/stream_group.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <optional>
 #include <thread>

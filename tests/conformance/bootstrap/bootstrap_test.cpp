@@ -1,5 +1,6 @@
 // What every implementation of Bootstrap does.
 #include <weft/error.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <gtest/gtest.h>
 

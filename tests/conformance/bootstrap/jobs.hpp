@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weft/testing/in_process_job.hpp>
+
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // Runtimes of parcels, and what may live longer than they.
 #include <gtest/gtest.h>
 
-#include <weft/in_process.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <atomic>
 #include <chrono>

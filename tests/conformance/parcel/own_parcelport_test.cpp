@@ -2,9 +2,9 @@
 // It is the example of docs/guide/parcels.md.
 #include <gtest/gtest.h>
 
-#include <weft/in_process.hpp>
 #include <weft/parcel/ports/parcelport_kind.hpp>
 #include <weft/parcel/ports/wake_count.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -3,7 +3,7 @@
 
 #include "network/sim/random.hpp"
 
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 #include <weft/weft.hpp>
 
 #include <cstdint>

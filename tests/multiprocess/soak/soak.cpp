@@ -4,6 +4,8 @@
 // soak --seconds S --threads T --seed N [--in-process RANKS]: each rank has one device for each thread with a
 // SerialEndpoint or, for odd threads, an Endpoint that the next odd thread helps with; and sends to all
 // devices of all ranks.
+#include <weft/testing/in_process_job.hpp>
+
 #include "received.hpp"
 #include "support/rank_program.hpp"
 

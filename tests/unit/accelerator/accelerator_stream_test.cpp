@@ -1,7 +1,7 @@
 // One suite over every AcceleratorStream: of the CPU, and of CUDA over a driver that the CPU imitates.
 #include "support/fake_cuda/fake_driver.hpp"
 
-#include <weft/accelerator/fake_stream.hpp>
+#include <weft/testing/fake_stream.hpp>
 
 #include <gtest/gtest.h>
 

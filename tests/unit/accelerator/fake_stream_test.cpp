@@ -1,7 +1,7 @@
 // What only a FakeStream has: capture and replay, its end, and memory that the host cannot touch.
 #include "support/errors.hpp"
 
-#include <weft/accelerator/fake_stream.hpp>
+#include <weft/testing/fake_stream.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "support/ranks.hpp"
 
 #include <weft/collective.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 

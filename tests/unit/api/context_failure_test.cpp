@@ -1,7 +1,7 @@
 // Matching contexts that need all members, when one fails; on the simulated network.
 #include "support/ranks.hpp"
 
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // packets and records are as they were.
 #include "support/ranks.hpp"
 
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 

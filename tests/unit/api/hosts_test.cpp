@@ -1,7 +1,7 @@
 // Where the ranks of a job are.
 #include <weft/error.hpp>
-#include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // A runtime that ends while packets of it are missing says how many. (The listener of
 // support/packet_watch.cpp, which fails every other test that loses packets, passes over tests with these
 // words in their names.)
+#include <weft/testing/in_process_job.hpp>
+
 #include "core/packet/packet_pool.hpp"
 #include "support/ranks.hpp"
 

@@ -2,7 +2,7 @@
 #include "support/ranks.hpp"
 #include "support/small_stack.hpp"
 
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 

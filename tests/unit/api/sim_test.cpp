@@ -1,6 +1,6 @@
 // Simulations as a user's tests see them.
 #include <weft/error.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 #include <weft/weft.hpp>
 
 #include "support/ranks.hpp"

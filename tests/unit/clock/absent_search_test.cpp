@@ -1,5 +1,7 @@
 // A rank that was away while it looked for a peer, because its host is slow or its program computed, does not
 // take its own absence for the peer's.
+#include <weft/testing/in_process_job.hpp>
+
 #include "unit/clock/standing_clock.hpp"
 #include "unit/network/tcp/impostor.hpp"
 

@@ -1,5 +1,7 @@
 // What takes bytes from connections between ranks: greetings, what is sealed, records, and the messages in
 // them.
+#include <weft/testing/in_process_job.hpp>
+
 #include "unit/fuzz/decoders.hpp"
 
 #include "base/log.hpp"

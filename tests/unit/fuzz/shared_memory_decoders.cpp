@@ -1,4 +1,6 @@
 // What takes bytes from memory that peers write: the slots of a lane, and what announces another one.
+#include <weft/testing/in_process_job.hpp>
+
 #include "unit/fuzz/decoders.hpp"
 
 #include "core/protocol/wire.hpp"

@@ -1,3 +1,5 @@
+#include <weft/testing/in_process_job.hpp>
+
 #include "job.hpp"
 
 #include "input/synth.hpp"

@@ -1,9 +1,10 @@
 // Objects that are destroyed before those that use them: one line names both, and the program ends.
 // Completion objects may be destroyed in any order.
-#include <weft/accelerator/fake_stream.hpp>
 #include <weft/progress_thread.hpp>
-#include <weft/sim.hpp>
 #include <weft/stream/stream_queue.hpp>
+#include <weft/testing/fake_stream.hpp>
+#include <weft/testing/in_process_job.hpp>
+#include <weft/testing/simulation.hpp>
 #include <weft/weft.hpp>
 
 #include <gtest/gtest.h>

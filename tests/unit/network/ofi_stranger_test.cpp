@@ -1,5 +1,7 @@
 // What strangers send to a rank over libfabric is never trusted: it is refused and counted, and nothing
 // breaks. Also: what the constructor refuses.
+#include <weft/testing/in_process_job.hpp>
+
 #include "bootstrap/in_process/hub.hpp"
 #include "network/ofi/fabric.hpp"
 #include "network/session/link/message_format.hpp"

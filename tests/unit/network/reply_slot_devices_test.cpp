@@ -1,4 +1,6 @@
 // Reply slots of devices that come and go: what was on its way is read, and rings are used from then on.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

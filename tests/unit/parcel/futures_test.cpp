@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <weft/in_process.hpp>
 #include <weft/parcel/parcel.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 namespace weft::parcel {
 namespace {

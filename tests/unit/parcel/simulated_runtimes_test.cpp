@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <weft/parcel/parcel.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include <weft/in_process.hpp>
 #include <weft/parcel/parcel.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 namespace weft::parcel {
 namespace {

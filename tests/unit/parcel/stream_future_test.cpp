@@ -5,10 +5,10 @@
 #include <thread>
 #include <vector>
 
-#include <weft/accelerator/fake_stream.hpp>
-#include <weft/in_process.hpp>
 #include <weft/parcel/accelerator.hpp>
 #include <weft/parcel/parcel.hpp>
+#include <weft/testing/fake_stream.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 namespace weft::parcel {
 namespace {

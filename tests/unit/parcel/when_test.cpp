@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include <weft/in_process.hpp>
 #include <weft/parcel/parcel.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 namespace weft::parcel {
 namespace {

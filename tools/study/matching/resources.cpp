@@ -3,8 +3,8 @@
 #include <weft/completion/queue.hpp>
 #include <weft/device.hpp>
 #include <weft/error.hpp>
-#include <weft/in_process.hpp>
 #include <weft/runtime.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <fmt/core.h>
 

@@ -1,4 +1,6 @@
 // Payloads of all sizes to every completion object, over every protocol.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

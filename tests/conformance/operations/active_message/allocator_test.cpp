@@ -1,5 +1,7 @@
 // Payloads of every size in memory of the completion object's allocator, by device, and set while nothing has
 // come.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/errors.hpp"
 #include "support/ranks.hpp"
 

@@ -1,4 +1,6 @@
 // Handles: not there yet, there, stale, forged, withdrawn; and what constructors refuse.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/errors.hpp"
 #include "support/ranks.hpp"
 

@@ -1,4 +1,6 @@
 // Messages tell by which handle and at which device they have come, and operations where they have ended.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

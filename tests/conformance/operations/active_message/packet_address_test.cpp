@@ -1,4 +1,6 @@
 // Packets that a program keeps as plain pointers are found by their address.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // Packets that users fill, messages that users keep, buffers that users supply.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,7 @@
 // When and how the poster is told: exactly once, with its own data, and not when it asked for the fast
 // answer.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // Objects answer with their effective attributes.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

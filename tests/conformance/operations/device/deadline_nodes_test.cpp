@@ -1,4 +1,6 @@
 // What keeps the timeouts of a device: how many there may be, for how long, and who is woken for them.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/deadlines.hpp"
 #include "support/ranks.hpp"
 

@@ -1,5 +1,7 @@
 // Large messages whose timeout passes: withdrawn if the receiver has not begun to fetch them, else they end
 // as they would have. Either way once, and the receiver knows the same.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/deadlines.hpp"
 #include "support/matched.hpp"
 

@@ -1,4 +1,6 @@
 // What threads have used and given back is there for others, also while they idle, and after they have ended.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // Many threads post, progress, wait and pop at once.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

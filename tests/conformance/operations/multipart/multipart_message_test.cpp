@@ -1,4 +1,6 @@
 // Active messages with a head and parts.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/one_sided.hpp"
 #include "support/parts.hpp"
 

@@ -1,4 +1,6 @@
 // Many threads of several ranks change the same values at once: nothing is lost, nothing is counted twice.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/one_sided.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,6 @@
 // Puts and gets inside handlers, in the backlog, before their signal's object exists, and beyond all limits.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/one_sided.hpp"
 
 #include <gtest/gtest.h>

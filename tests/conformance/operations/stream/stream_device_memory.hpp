@@ -3,8 +3,8 @@
 
 #include "conformance/operations/stream/stream_ranks.hpp"
 
-#include <weft/accelerator/fake_stream.hpp>
 #include <weft/stream/stream_queue.hpp>
+#include <weft/testing/fake_stream.hpp>
 
 #include <cstddef>
 #include <cstdint>

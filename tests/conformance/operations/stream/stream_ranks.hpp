@@ -4,6 +4,7 @@
 #include "support/ranks.hpp"
 
 #include <weft/stream/stream_group.hpp>
+#include <weft/testing/in_process_job.hpp>
 
 #include <exception>
 #include <functional>

@@ -2,6 +2,8 @@
 // likes.
 #pragma once
 
+#include <weft/testing/in_process_job.hpp>
+
 #include "bootstrap/in_process/hub.hpp"
 #include "network/session/link/message_format.hpp"
 #include "network/tcp/connection/connection.hpp"

@@ -1,4 +1,6 @@
 // A rank that leaves while a rank of its process, which nobody moves meanwhile, has not taken what it sent.
+#include <weft/testing/in_process_job.hpp>
+
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 // The overhead of operations on an accelerator's stream: a word to and fro between two ranks of one process,
 // each with a stream that a thread of the CPU imitates. Enqueued operations, or the same calls in host
 // functions, as programs do by cudaLaunchHostFunc.
-#include <weft/accelerator/fake_stream.hpp>
 #include <weft/stream/stream_queue.hpp>
+#include <weft/testing/fake_stream.hpp>
+#include <weft/testing/in_process_job.hpp>
 #include <weft/weft.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The resources of weft that threads share, measured one at a time, as in the LCI paper.
 #pragma once
 
+#include <weft/testing/in_process_job.hpp>
 #include <weft/weft.hpp>
 
 #include <cstdint>

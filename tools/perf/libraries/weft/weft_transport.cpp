@@ -1,5 +1,5 @@
 #include <weft/runtime.hpp>
-#include <weft/sim.hpp>
+#include <weft/testing/simulation.hpp>
 
 #include <exception>
 #include <string_view>
