@@ -1,4 +1,5 @@
 #include "core/runtime/runtime_state.hpp"
+#include "core/runtime/undestroyed.hpp"
 
 #include "base/rank_file.hpp"
 
@@ -97,23 +98,25 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
 }
 
 RuntimeState::~RuntimeState() {
-  refuse_users();
+  const Undestroyed undestroyed(*this);
+  undestroyed.refuse_users();
   attachment_.reset();
-  refuse_objects();
+  undestroyed.refuse_objects();
   is_ending_ = true;
   devices_.end();
   print_counters();
   std::uint64_t receives = 0;
   std::uint64_t messages = unreceived_;
   matching_engines_.for_each([&](core::MatchingEngine& engine) {
-    engine.unlink_all([&](core::MatchRecord& record) {
-      const bool is_receive = record.is_receive();
-      ++(is_receive ? receives : messages);
-      if (is_receive)
-        core::end_unmatched(engine, record, Outcome::cancelled);
-      else
-        engine.storage().release(record);
-    });
+    engine.unlink_where([](const core::MatchRecord&) { return true; },
+                        [&](core::MatchRecord& record) {
+                          const bool is_receive = record.is_receive();
+                          ++(is_receive ? receives : messages);
+                          if (is_receive)
+                            core::end_unmatched(engine, record, Outcome::cancelled);
+                          else
+                            engine.storage().release(record);
+                        });
   });
   if (messages != 0)
     log_.warn("the runtime ends with " + std::to_string(messages) + " messages that nobody has received");
@@ -121,8 +124,8 @@ RuntimeState::~RuntimeState() {
     log_.warn("the runtime ends with " + std::to_string(receives) + " posted receives, which were cancelled");
   // Last, because signals above may have ended other objects.
   objects_.end();
-  refuse_messages();
-  if (const std::uint32_t missing = pool_->end(name()); missing != 0)
+  undestroyed.refuse_messages();
+  if (const std::uint32_t missing = pool_->end(undestroyed.name()); missing != 0)
     log_.warn("the runtime ends with " + std::to_string(missing) + " of its " +
               std::to_string(network_->packet_memory().count) +
               " packets missing: the program keeps them, or they are lost");

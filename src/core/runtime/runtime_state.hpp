@@ -122,11 +122,7 @@ class RuntimeState final {
   void print_counters() noexcept;
   template <class Which>
   void drop_waiting(core::MatchingEngine& engine, const Which& which) noexcept;
-  // runtime_users.cpp: what the program has not destroyed before the runtime ends it
-  [[nodiscard]] std::string name() const;
-  void refuse_users();
-  void refuse_objects();
-  void refuse_messages();
+  class Undestroyed;
 
   const base::Attributes attributes_;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
