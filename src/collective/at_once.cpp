@@ -74,7 +74,7 @@ void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, 
     pending_.expected = buffer.size();
     source_ = peer;
   } else {
-    context_.note_source(source_, peer);
+    context_.sources().add(source_, peer);
     options.user_data = with_length(buffer.size());
   }
   const int from = context_.peer_of(peer);
@@ -87,9 +87,9 @@ void AtOnce::join() noexcept {
   for (std::uint32_t polls = detail::CollectivePort::spin_budget(); polls != 0 && !pending_.ready(); --polls)
     context_.port().progress();
   if (!pending_.ready() &&
-      !context_.wait(pending_, number_, context_.sources_or({&source_, source_ >= 0 ? 1U : 0U})))
+      !context_.wait(pending_, number_, context_.sources().or_only({&source_, source_ >= 0 ? 1U : 0U})))
     give_up();
-  if (source_ >= 0) context_.forget_sources();
+  if (source_ >= 0) context_.sources().clear();
   source_ = -1;
 }
 

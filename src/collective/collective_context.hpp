@@ -34,6 +34,22 @@ struct Mismatch {
   std::size_t expected = 0;
 };
 
+/// The ranks from which a collective that is carried out at once awaits messages, where they are several.
+class AwaitedSources {
+ public:
+  void add(int first, int further) {
+    if (ranks_.empty()) ranks_.push_back(first);
+    ranks_.push_back(further);
+  }
+  [[nodiscard]] std::span<const int> or_only(std::span<const int> single) const noexcept {
+    return ranks_.empty() ? single : std::span<const int>(ranks_);
+  }
+  void clear() noexcept { ranks_.clear(); }
+
+ private:
+  std::vector<int> ranks_;
+};
+
 class CollectiveContext final : private RollCall::Sender {
  public:
   CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
@@ -122,15 +138,7 @@ class CollectiveContext final : private RollCall::Sender {
   /// Returns scratch memory of at least `bytes` bytes for a collective that is carried out at once, by
   /// number; it is kept for the next one.
   [[nodiscard]] std::byte* scratch(std::size_t number, std::size_t bytes);
-  // The ranks from which a collective that is carried out at once awaits messages, where they are several.
-  void note_source(int first, int further) {
-    if (sources_.empty()) sources_.push_back(first);
-    sources_.push_back(further);
-  }
-  [[nodiscard]] std::span<const int> sources_or(std::span<const int> single) const noexcept {
-    return sources_.empty() ? single : std::span<const int>(sources_);
-  }
-  void forget_sources() noexcept { sources_.clear(); }
+  [[nodiscard]] AwaitedSources& sources() noexcept { return sources_; }
 
   /// The graph of a long collective whose caller waits; the last one is kept for a call with the same
   /// arguments.
@@ -203,7 +211,7 @@ class CollectiveContext final : private RollCall::Sender {
   std::unique_ptr<Mailbox> mailbox_;  // after the ring, to which it passes messages
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
-  std::vector<int> sources_;
+  AwaitedSources sources_;
   std::unique_ptr<CollectiveRun> last_long_;
   PostedRuns posted_{*this};
   const std::int64_t timeout_ = 0;
