@@ -22,7 +22,8 @@ MatchingEngine::MatchingEngine(Runtime& runtime, const MatchingEngineOptions& op
       .open(options.id, options.order,
             {.serial = options.serial, .algorithm = options.algorithm, .counters = options.counters},
             options.make_key, options.context)
-      .set_needs_all_ranks(options.needs_all_ranks);
+      .needed_ranks()
+      .set_all(options.needs_all_ranks);
   runtime_.log().in(base::LogModule::matching).debug([&] {
     return "engine " + std::to_string(id_) + " is open" + (options.serial ? ", serial" : "") +
            (options.order == MatchOrder::ordered ? ", ordered" : "") +

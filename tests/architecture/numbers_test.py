@@ -8,7 +8,7 @@ import numbers_of_architecture as numbers
 
 # Where the house stands; what it wants is in the column "aim". Lower a limit when the number has fallen.
 LIMITS = {
-    "member functions of the largest class": 44,      # aim: 40
+    "member functions of the largest class": 40,      # aim: 40
     "flags of posts (bool parameters)": 2,            # aim: 0
     "writers of a slot": 1,
     "entries of an active message into core": 1,

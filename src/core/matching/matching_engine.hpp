@@ -7,6 +7,7 @@
 #include "core/matching/match_storage.hpp"
 #include "core/matching/matching_contexts.hpp"
 #include "core/matching/matching_setup.hpp"
+#include "core/matching/needed_ranks.hpp"
 #include "core/matching/observation/match_observer.hpp"
 #include "core/matching/ordered_matching.hpp"
 #include "core/matching/receive_expectation.hpp"
@@ -154,14 +155,9 @@ class MatchingEngine {
   void describe(PendingList& list) noexcept;
   /// Returns true when the record is that of a receive or message that waits here. For unlink_where().
   [[nodiscard]] bool waits(const MatchRecord& record) const noexcept;
-  /// Unlinks everything that waits and calls each(record), which then owns the record. Any thread; records
-  /// that other threads link meanwhile may stay.
-  template <class Each>
-  void unlink_all(const Each& each) noexcept {
-    unlink_where([](const MatchRecord&) { return true; }, each);
-  }
-  /// unlink_all() for waiting records for which which(record) returns true. Any thread; for a serial engine
-  /// only its own.
+  /// Unlinks what waits and for which which(record) returns true, and calls each(record), which then owns the
+  /// record. Any thread, for a serial engine only its own; records that other threads link meanwhile may
+  /// stay.
   template <class Which, class Each>
   void unlink_where(const Which& which, const Each& each) noexcept {
     const std::uint32_t made = storage_.records().made();
@@ -188,33 +184,15 @@ class MatchingEngine {
   /// rank to itself match them.
   void end_all_but(int own) noexcept;
 
-  /// Returns true when waiting operations end as soon as any rank has failed. Any thread.
-  [[nodiscard]] bool needs_all_ranks() const noexcept {
-    return needs_all_ranks_.load(std::memory_order_relaxed);
-  }
-  void set_needs_all_ranks(bool value) noexcept { needs_all_ranks_.store(value, std::memory_order_relaxed); }
+  /// What ends because a rank is missing.
+  [[nodiscard]] NeededRanks& needed_ranks() noexcept { return needed_ranks_; }
+  [[nodiscard]] const NeededRanks& needed_ranks() const noexcept { return needed_ranks_; }
   /// The engine is one of contexts: the upper halves of tags are numbers of contexts, for every policy.
   /// Before it is used; `contexts` outlives it.
   void serve(const MatchingContexts& contexts) noexcept {
-    contexts_ = &contexts;
+    needed_ranks_.serve(contexts);
     keys_.set_always(kContextBits);
   }
-  /// Returns true when an operation with this tag ends because a rank that it needs has failed. `any_failed`:
-  /// a rank of the job has. Any thread.
-  [[nodiscard]] bool is_given_up(std::uint64_t tag, bool any_failed) const noexcept {
-    if (!any_failed) return false;
-    return needs_all_ranks() || (contexts_ != nullptr && contexts_->has_lost_a_member(context_of(tag)));
-  }
-  /// Returns true when an operation with this tag is one of all ranks, or all members of its context. Takes
-  /// a lock.
-  [[nodiscard]] bool is_collective(std::uint64_t tag) const noexcept {
-    return needs_all_ranks() || (contexts_ != nullptr && contexts_->needs_members(context_of(tag)));
-  }
-  /// Returns true when is_given_up() may become true for some tag.
-  [[nodiscard]] bool may_need_ranks() const noexcept {
-    return needs_all_ranks() || (contexts_ != nullptr && contexts_->any_needs_members());
-  }
-
   /// The device whose thread last posted to the engine, if it is serial; -1: none has.
   [[nodiscard]] int device() const noexcept { return device_.load(std::memory_order_relaxed); }
   void set_device(std::uint32_t device) noexcept {
@@ -238,8 +216,7 @@ class MatchingEngine {
   const bool has_fast_path_;
   ReceiveExpectation expectation_;
   std::atomic<int> device_{-1};
-  std::atomic<bool> needs_all_ranks_{false};
-  const MatchingContexts* contexts_ = nullptr;  // null: not an engine of contexts
+  NeededRanks needed_ranks_;
   EngineKeys keys_;
   Table table_;
   MatchStorage storage_;

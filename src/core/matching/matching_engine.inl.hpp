@@ -51,7 +51,7 @@ void MatchingEngine::end_peers(const IsGone& is_gone, bool any_failed) noexcept 
     // Otherwise another thread may be using the record.
     if (!waits(record)) return false;
     if (!record.is_receive()) return record.unexpected->is_announced() && is_gone(record.unexpected->peer);
-    if (is_given_up(record.key().tag, any_failed)) return true;
+    if (needed_ranks_.is_given_up(record.key().tag, any_failed)) return true;
     const int source = only_source(record.key());
     return source >= 0 && is_gone(source);
   };

@@ -133,7 +133,7 @@ void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
 void MatchingEngines::open_beyond() {
   MatchingEngine& engine = *find(kBeyond);
   const std::lock_guard lock(mutex_);
-  engine.set_needs_all_ranks(true);
+  engine.needed_ranks().set_all(true);
   open_[kBeyond] = true;
 }
 

@@ -53,7 +53,7 @@ void MatchingEngine::describe(PendingList& list) noexcept {
     // In ordered engines any_tag is all ones.
     if (order_ != nullptr && operation.tag == any_tag) operation.has_tag = false;
     operation.engine = id_;
-    operation.is_collective = is_collective(operation.tag);
+    operation.is_collective = needed_ranks_.is_collective(operation.tag);
     operation.identity = std::uint64_t{record.index()} << 32 | record.generation();
     list.add(operation);
   };

@@ -14,10 +14,10 @@
 #include "core/matching/algorithm_matching.hpp"
 #include "core/matching/credits.hpp"
 #include "core/matching/observation/match_observer.hpp"
+#include "core/matching/order_lock.hpp"
 #include "core/matching/table/match_record.hpp"
 #include "core/matching/table/match_table.hpp"
 
-#include <weft/detail/bias.hpp>
 #include <weft/detail/lane.hpp>
 #include <weft/detail/lock.hpp>
 #include <weft/options.hpp>
@@ -46,7 +46,8 @@ struct ArrivalSequence {
   [[nodiscard]] MatchRecord* last_held_until(std::uint32_t number) const noexcept;
 };
 
-class OrderedMatching {
+/// Its lock guards everything but the functions that say that they take it.
+class OrderedMatching : public OrderLock {
  public:
   using Table = MatchTable<MatchRecord>;
   using Answer = Table::Answer;
@@ -57,9 +58,9 @@ class OrderedMatching {
   /// or outlives the object. The fast paths below are for orders without either.
   OrderedMatching(Table& table, RecordPool<MatchRecord>& records, int ranks, bool serial,
                   std::unique_ptr<AlgorithmMatching> algorithm = nullptr, MatchObserver* observer = nullptr)
-      : table_(table),
+      : OrderLock(serial),
+        table_(table),
         records_(records),
-        serial_(serial),
         algorithm_(std::move(algorithm)),
         observer_(observer),
         sends_(std::make_shared<AccountTable<SendSequence>>(ranks)),
@@ -76,30 +77,13 @@ class OrderedMatching {
   /// Any thread.
   [[nodiscard]] std::atomic<std::uint32_t>& queued_receives() noexcept { return queued_receives_; }
 
-  // The lock of everything below, except for functions that say that they take it. A serial engine has none;
-  // the lock of other engines has a bias (weft/detail/bias.hpp).
-  using Hold = std::atomic<std::uint32_t>*;
-
   /// The user's algorithm, or null.
   [[nodiscard]] std::shared_ptr<MatchingAlgorithm> algorithm() const noexcept {
     return algorithm_ != nullptr ? algorithm_->algorithm() : nullptr;
   }
 
-  /// Returns nullptr when another thread holds the lock.
-  [[nodiscard]] Hold try_enter() noexcept { return detail::enter(bias_, lock_, serial_); }
   /// Waits for the lock; for rare calls.
   [[nodiscard]] Hold enter() noexcept;
-  void leave(Hold hold) noexcept { detail::leave(hold, serial_); }
-  /// For callers that know whether the engine is serial. Locking: NoLock then, else TryLock. Returns nullptr
-  /// also while it is undecided which thread has the bias, which try_enter() decides.
-  template <class Locking>
-  [[nodiscard, gnu::always_inline]] inline Hold try_enter_decided() noexcept {
-    return detail::enter_decided<Locking>(bias_, lock_);
-  }
-  template <class Locking>
-  [[gnu::always_inline]] static void leave(Hold hold) noexcept {
-    detail::leave<Locking>(hold);
-  }
 
   [[nodiscard]] ArrivalSequence& arrivals(int peer, std::uint8_t device) {
     return arrivals_->at(peer, device);
@@ -301,18 +285,15 @@ class OrderedMatching {
 
   Table& table_;
   RecordPool<MatchRecord>& records_;
-  const bool serial_;
   const std::unique_ptr<AlgorithmMatching> algorithm_;
   MatchObserver* const observer_;
   // Shared with the order that this one has taken over: threads may be sending by it meanwhile.
   std::shared_ptr<AccountTable<SendSequence>> sends_;
   std::unique_ptr<AccountTable<ArrivalSequence>> arrivals_;
   std::atomic<std::uint32_t> queued_receives_{0};
-  alignas(64) detail::Bias bias_;  // of the lock
-  std::atomic<std::uint32_t> lock_{0};
-  std::uint64_t posted_ = 0;  // number of receives so far
-  RecordList wildcards_;      // receives; their `order` is not 0
-  RecordList messages_;       // messages in the table
+  alignas(64) std::uint64_t posted_ = 0;  // number of receives so far
+  RecordList wildcards_;                  // receives; their `order` is not 0
+  RecordList messages_;                   // messages in the table
 };
 
 }  // namespace weft::core

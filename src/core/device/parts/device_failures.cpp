@@ -107,15 +107,16 @@ bool DeviceFailures::reclaim(bool exclusive) noexcept {
 void DeviceFailures::end_what_needs_all_ranks(bool exclusive) noexcept {
   MatchingEngines& engines = runtime_.matching_engines();
   bool is_used = false;
-  engines.for_each([&](const MatchingEngine& engine) { is_used = is_used || engine.may_need_ranks(); });
+  engines.for_each(
+      [&](const MatchingEngine& engine) { is_used = is_used || engine.needed_ranks().may_need_ranks(); });
   if (!is_used || !working_.enter(concurrent::thread_number())) return;
   const auto needs_all_ranks = [&](const PendingPost& post) {
     if (const auto* send = std::get_if<PendingSend>(&post.other);
         send != nullptr && post.operation == Operation::send)
-      return engines.find(send->options.engine)->is_given_up(send->tag, true);
+      return engines.find(send->options.engine)->needed_ranks().is_given_up(send->tag, true);
     const auto* receive = std::get_if<PendingReceive>(&post.other);
     return receive != nullptr && post.operation == Operation::receive &&
-           engines.find(receive->options.engine)->is_given_up(receive->tag, true);
+           engines.find(receive->options.engine)->needed_ranks().is_given_up(receive->tag, true);
   };
   Backlog& backlog = operations_.backlog;
   if (!backlog.empty())

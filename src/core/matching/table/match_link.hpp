@@ -43,6 +43,14 @@ class BasicMatchLink {
   template <class Record, template <class> class, class Threads>
   friend class MatchTable;
 
+  /// Linked under this key.
+  [[gnu::always_inline]] void link_as(const MatchKey& key) noexcept {
+    set_key(key);
+    // Pairs with the acquire in MatchTable::unlink(): a thread that sees the record linked anew sees its
+    // generation raised.
+    linked_.store(1, std::memory_order_release);
+  }
+
   // A ring of the records with one key: the oldest one's previous is the newest. Guarded by the bucket's
   // lock.
   BasicMatchLink* next_ = nullptr;

@@ -224,7 +224,6 @@ class MatchTable {
   [[nodiscard]] Place find_room(Bucket& home, Answer& refusal) noexcept;
   static void link(const Place& place, Link* oldest, Link& added, Side side, const MatchKey& key) noexcept;
   static void append(Link& oldest, Link& added) noexcept;
-  static void name(Link& added, const MatchKey& key) noexcept;
   [[nodiscard]] Record* take_oldest(Bucket& home, const Place& place) noexcept;
   [[nodiscard]] Record* take_further(Bucket& home, Place place) noexcept;
   void remove(Bucket& home, const Place& place, Link& link) noexcept;

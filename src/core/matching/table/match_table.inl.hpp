@@ -126,7 +126,7 @@ template <class Record, template <class> class Atomic, class Threads>
   } else {
     append(*oldest, added);
   }
-  name(added, key);
+  added.link_as(key);
 }
 
 template <class Record, template <class> class Atomic, class Threads>
@@ -137,15 +137,6 @@ template <class Record, template <class> class Atomic, class Threads>
   added.previous_ = &newest;
   newest.next_ = &added;
   oldest.previous_ = &added;
-}
-
-template <class Record, template <class> class Atomic, class Threads>
-[[gnu::always_inline]] inline void MatchTable<Record, Atomic, Threads>::name(Link& added,
-                                                                             const MatchKey& key) noexcept {
-  added.tag_.store(key.tag, std::memory_order_relaxed);
-  added.origin_.store(key.origin(), std::memory_order_relaxed);
-  // Pairs with the acquire in unlink(): a thread that sees the record linked anew sees its generation raised.
-  added.linked_.store(1, std::memory_order_release);
 }
 
 /// Returns true when the first slot holds records with this key of the side that is not `kSide`.
@@ -251,7 +242,7 @@ template <class Locking, MatchSide kSide, class Make>
   }
   if (link != nullptr) [[likely]] {
     assert(link->linked_.load(std::memory_order_relaxed) == 0 && "the record is in a table already");
-    name(*link, key);
+    link->link_as(key);
   }
   detail::leave<Locking>(hold);
   return link != nullptr;

@@ -136,7 +136,7 @@ Status MatchedSender::start_large(int peer, std::uint64_t tag, const SendPayload
                                       options.message_class,
                                       payload.parts,
                                       payload.parts_size,
-                                      engine != nullptr && engine->may_need_ranks(),
+                                      engine != nullptr && engine->needed_ranks().may_need_ranks(),
                                       options.synchronous,
                                       packet};
   switch (rendezvous_.start(outbound, caller, result)) {

@@ -11,12 +11,12 @@ using network::Outgoing;
 
 bool RendezvousSender::is_collective(std::uint16_t engine, std::uint64_t tag) const noexcept {
   const MatchingEngine* const found = context_.engines->find_existing(engine);
-  return found != nullptr && found->is_collective(tag);
+  return found != nullptr && found->needed_ranks().is_collective(tag);
 }
 
 bool RendezvousSender::is_given_up(std::uint16_t engine, std::uint64_t tag) const noexcept {
   const MatchingEngine* const found = context_.engines->find_existing(engine);
-  return found != nullptr && found->is_given_up(tag, true);
+  return found != nullptr && found->needed_ranks().is_given_up(tag, true);
 }
 
 WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Deadlines& deadlines,

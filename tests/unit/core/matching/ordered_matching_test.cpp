@@ -192,10 +192,11 @@ class Engine {
   /// Receives and messages that wait.
   std::size_t waiting() {
     std::size_t count = 0;
-    engine_->unlink_all([&](MatchRecord& record) {
-      ++count;
-      engine_->storage().release(record);
-    });
+    engine_->unlink_where([](const MatchRecord&) { return true; },
+                          [&](MatchRecord& record) {
+                            ++count;
+                            engine_->storage().release(record);
+                          });
     return count;
   }
 

@@ -53,7 +53,8 @@ class ReceiveContention : public testing::Test {
     is_coming.count_down();
     const Status status = post();
     holder.join();
-    engine.unlink_all([&](MatchRecord& record) { engine.storage().release(record); });
+    engine.unlink_where([](const MatchRecord&) { return true; },
+                        [&](MatchRecord& record) { engine.storage().release(record); });
     return status;
   }
 };

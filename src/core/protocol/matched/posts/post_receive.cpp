@@ -161,7 +161,7 @@ bool ReceivePosts::is_lost(const MatchingEngine& engine, int source, std::uint64
   const bool names_one = can_be_alone && source != any_source;
   const bool is_of_user = options.policy == MatchingPolicy::user;
   return failures_.silent() != 0 &&
-         (engine.is_given_up(tag, failures_.silent_failed() != 0) ||
+         (engine.needed_ranks().is_given_up(tag, failures_.silent_failed() != 0) ||
           (names_one ? failures_.is_silent(source) : !is_of_user && failures_.is_alone()));
 }
 
