@@ -10,6 +10,7 @@ namespace weft::collective {
 namespace {
 
 constexpr std::uint32_t kLooksBeforeClock = 256;
+constexpr std::uint32_t kLooksBeforeQuestion = 16;
 constexpr std::int64_t kFirstPause = 20'000'000;  // ns, until the first question
 constexpr std::int64_t kLongestPause = 5'000'000'000;
 
@@ -35,6 +36,10 @@ bool LongWait::is_over() noexcept {
   if (pause_ == 0) {
     pause_ = kFirstPause;
   } else if (now >= asks_at_) {
+    // A thread that had no processor meanwhile looks first at what has come: a rank that has sent everything
+    // may have left, and would never take the question.
+    if (++late_looks_ < kLooksBeforeQuestion) return false;
+    late_looks_ = 0;
     roll_call.ask(number_, peers_, asked_++);
     pause_ = std::min(2 * pause_, kLongestPause);
   } else {

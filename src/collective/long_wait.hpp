@@ -31,6 +31,7 @@ class LongWait {
   void* const what_;
   bool differs_ = false;
   std::uint32_t looks_ = 0;
+  std::uint32_t late_looks_ = 0;  // since the next question is due
   std::uint32_t asked_ = 0;
   std::int64_t asks_at_ = 0;  // the time of the next question, in nanoseconds
   std::int64_t pause_ = 0;
