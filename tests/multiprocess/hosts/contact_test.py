@@ -55,13 +55,15 @@ class ContactTest(weft_hosts.TestCase):
         self.addCleanup(job.kill)
         return job
 
-    def await_listeners(self, count):
-        """Until so many ports are open on each host, that of the launcher included; returns them."""
+    def await_listeners(self, count, addresses=1):
+        """Until so many ports are open on each host, that of the launcher included, at so many addresses; returns them."""
         until = time.monotonic() + HANG_GUARD
         while time.monotonic() < until:
             found = [listening(host) for host in self.hosts.hosts]
             ports = [{port for _, port in places} for places in found]
-            if all(len(each) >= count + (number == 0) for number, each in enumerate(ports)):
+            # A rank opens its port at one address after the other.
+            is_open = all(len({address for address, _ in places}) >= addresses for places in found)
+            if is_open and all(len(each) >= count + (number == 0) for number, each in enumerate(ports)):
                 return found
             time.sleep(0.05)
         self.fail(f"ranks do not listen: {found}")
@@ -98,7 +100,7 @@ class ContactTest(weft_hosts.TestCase):
                                   ("eth0,lo", ("10.77.0.{}", "fd77::{}", "127.0.0.1", "::1"))):
             with self.subTest(interface=interface):
                 job = self.start(1, "--interface", interface)
-                found = self.await_listeners(1)
+                found = self.await_listeners(1, len(chosen))
                 self.expect_all_met(job, 4)
                 for number, places in enumerate(found):
                     self.assertEqual({address for address, _ in places}, {each.format(number + 1) for each in chosen})
