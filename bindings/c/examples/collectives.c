@@ -20,7 +20,7 @@ int main(void) {
   int rank, size, i;
   MUST(weft_runtime_create(NULL, &runtime));
   MUST(weft_endpoint_create(runtime, NULL, &endpoint));
-  MUST(weft_collective_create(runtime, endpoint, &all));
+  MUST(weft_collective_create(runtime, endpoint, NULL, &all));
   rank = weft_rank(runtime);
   size = weft_size(runtime);
 

@@ -11,7 +11,8 @@ using namespace weft::c;
 
 struct weft_collective {
   template <class Endpoint>
-  weft_collective(weft::Runtime& runtime, Endpoint& endpoint) : collective(runtime, endpoint) {}
+  weft_collective(weft::Runtime& runtime, Endpoint& endpoint, const weft::CollectiveOptions& options)
+      : collective(runtime, endpoint, options) {}
   weft::Collective collective;
 };
 
@@ -47,10 +48,13 @@ weft_result reduced(const void* from, std::size_t from_blocks, void* to, std::si
 extern "C" {
 
 weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoint,
-                                   weft_collective** collective) {
+                                   const weft_collective_options* given, weft_collective** collective) {
   return create(__func__, collective, "collective", [&] {
-    weft::Runtime& own = present(runtime, "runtime").runtime;
-    return with(endpoint, [&](auto& bound) { return std::make_unique<weft_collective>(own, bound); });
+    const weft_collective_options options = options_of(given, "options");
+    weft::CollectiveOptions own{.timeout = weft::Timeout::of_nanoseconds(options.timeout_ns)};
+    if (options.key != 0) own.key = options.key;
+    weft::Runtime& there = present(runtime, "runtime").runtime;
+    return with(endpoint, [&](auto& bound) { return std::make_unique<weft_collective>(there, bound, own); });
   });
 }
 

@@ -96,7 +96,7 @@ weft_result weft_post_receive(weft_endpoint* endpoint, int source, uint64_t tag,
 weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer, size_t size,
                          const weft_options* options, weft_message* message) {
   return guarded(__func__, [&] {
-    const auto own = receive_options(options, nullptr);
+    const auto own = waiting_receive_options(options);
     return with(endpoint, [&](auto& there) {
       weft::Message received = there.receive(source, tag, buffer_at(buffer, size), own);
       const weft_result result = result_of(received.outcome());
@@ -116,7 +116,7 @@ int weft_cancel(weft_endpoint* endpoint, const weft_receive_handle* handle) {
 weft_result weft_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
                        weft_probed* found) {
   return guarded(__func__, [&]() -> weft_result {
-    const auto own = receive_options(options, nullptr);
+    const auto own = probe_options(options);
     present(found, "found");
     weft::ProbedMessage there_is;
     if (!with(endpoint, [&](auto& there) { return there.probe(source, tag, there_is, own); }))

@@ -31,11 +31,14 @@ weft_options checked(const weft_options* given, unsigned fields) {
   refuse((fields & kMask) == 0 && options.ignored_tag_bits != 0, "ignored_tag_bits");
   refuse((fields & kHandle) == 0 && options.handle != nullptr, "handle");
   refuse((fields & kSignal) == 0 && options.signal != 0, "signal");
+  refuse((fields & kCompletion) == 0 && (options.completion != nullptr || options.user_data != nullptr),
+         "completion or user_data");
+  refuse((fields & kTimeout) == 0 && options.timeout_ns != 0, "timeout_ns");
   return options;
 }
 
 ActiveMessageOptions active_message_options(const weft_options* given) {
-  const weft_options options = checked(given, kTag | kClass);
+  const weft_options options = checked(given, kCompletion | kTimeout | kTag | kClass);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .tag = options.tag,
@@ -46,7 +49,7 @@ ActiveMessageOptions active_message_options(const weft_options* given) {
 }
 
 SendOptions send_options(const weft_options* given) {
-  const weft_options options = checked(given, kClass | kMatching | kDevice);
+  const weft_options options = checked(given, kCompletion | kTimeout | kClass | kMatching | kDevice);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .policy = static_cast<MatchingPolicy>(options.policy),
@@ -59,7 +62,7 @@ SendOptions send_options(const weft_options* given) {
 }
 
 ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle) {
-  const weft_options options = checked(given, kMatching | kMask | kHandle);
+  const weft_options options = checked(given, kCompletion | kTimeout | kMatching | kMask | kHandle);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .policy = static_cast<MatchingPolicy>(options.policy),
@@ -71,8 +74,27 @@ ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle)
           .tag_mask = ~options.ignored_tag_bits};
 }
 
+namespace {
+
+ReceiveOptions matching_options(const weft_options& options) {
+  return {.policy = static_cast<MatchingPolicy>(options.policy),
+          .engine = options.engine,
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns),
+          .tag_mask = ~options.ignored_tag_bits};
+}
+
+}  // namespace
+
+ReceiveOptions waiting_receive_options(const weft_options* given) {
+  return matching_options(checked(given, kTimeout | kMatching | kMask));
+}
+
+ReceiveOptions probe_options(const weft_options* given) {
+  return matching_options(checked(given, kMatching | kMask));
+}
+
 AccessOptions access_options(const weft_options* given) {
-  const weft_options options = checked(given, kTag | kDevice | kSignal);
+  const weft_options options = checked(given, kCompletion | kTimeout | kTag | kDevice | kSignal);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .signal = remote_of(options.signal),

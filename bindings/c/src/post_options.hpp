@@ -14,6 +14,8 @@ enum Field : unsigned {
   kMask = 16,
   kHandle = 32,
   kSignal = 64,
+  kCompletion = 128,  // and user_data
+  kTimeout = 256,
 };
 
 /// Throws BadArgument for a value that is none, and for a field that the operation does not have.
@@ -33,6 +35,9 @@ enum Field : unsigned {
 [[nodiscard]] SendOptions send_options(const weft_options* given);
 /// `handle`: filled by the library in place of the program's.
 [[nodiscard]] ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle);
+/// Of receives that wait, and of probes.
+[[nodiscard]] ReceiveOptions waiting_receive_options(const weft_options* given);
+[[nodiscard]] ReceiveOptions probe_options(const weft_options* given);
 [[nodiscard]] AccessOptions access_options(const weft_options* given);
 
 /// A handle in the memory of the program, and back.

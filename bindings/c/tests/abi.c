@@ -20,6 +20,7 @@ FIXED(size_of_engine_options, sizeof(weft_engine_options) == 16);
 FIXED(size_of_endpoint_options, sizeof(weft_endpoint_options) == 24);
 FIXED(size_of_queue_options, sizeof(weft_queue_options) == 24);
 FIXED(size_of_expose_options, sizeof(weft_expose_options) == 16);
+FIXED(size_of_collective_options, sizeof(weft_collective_options) == 24);
 FIXED(size_of_reduction, sizeof(weft_reduction) == 40);
 FIXED(values_of_results, WEFT_POSTED == 1 && WEFT_RETRY_NO_SLOT == 17 && WEFT_RETRY_IN_FLIGHT == 24 && WEFT_TRUNCATED == 33 &&
                              WEFT_REFUSED == 37 && WEFT_NOTHING == 48 && WEFT_ERROR_INTERNAL == -4);

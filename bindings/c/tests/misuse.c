@@ -31,6 +31,8 @@ int main(void) {
   weft_expose_options exposed = {0};
   weft_remote remote = 0;
   weft_remote_region nowhere = {0};
+  weft_probed probed;
+  weft_collective* second_of_key = NULL;
   struct {
     weft_options known;
     uint64_t later;
@@ -99,6 +101,12 @@ int main(void) {
   options.flags = 64;
   say("no such flag", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
   options.flags = 0;
+  options.completion = queue;
+  say("completion of a receive that waits", weft_receive(endpoint, 0, 1, bytes, 1, &options, NULL), WEFT_ERROR_ARGUMENT);
+  options.completion = NULL;
+  options.timeout_ns = 5;
+  say("timeout of a probe", weft_probe(endpoint, 0, 1, &options, &probed), WEFT_ERROR_ARGUMENT);
+  options.timeout_ns = 0;
   say("receive without completion", weft_post_receive(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
   say("any source without order", weft_receive(endpoint, WEFT_ANY_SOURCE, 1, bytes, 1, NULL, NULL), WEFT_ERROR_USE);
   memset(&newer, 0, sizeof newer);
@@ -115,7 +123,9 @@ int main(void) {
   say("no packet", weft_packet_put(runtime, bytes), WEFT_ERROR_ARGUMENT);
   say("engine without options", weft_engine_create(runtime, NULL, &engine), WEFT_ERROR_ARGUMENT);
 
-  MUST(weft_collective_create(runtime, endpoint, &all));
+  MUST(weft_collective_create(runtime, endpoint, NULL, &all));
+  say("two of one key", weft_collective_create(runtime, endpoint, NULL, &second_of_key), WEFT_ERROR_USE);
+  REQUIRE(second_of_key == NULL);
   say("root that is no rank", weft_broadcast(all, bytes, sizeof bytes, 5), WEFT_ERROR_USE);
   reduction.size = sizeof reduction;
   reduction.type = WEFT_DOUBLE;

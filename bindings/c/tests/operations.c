@@ -164,6 +164,28 @@ static void access_memory(int peer) {
   weft_region_destroy(region);
 }
 
+/* Two at a time, called in turn. */
+static void reduce_in_two_collectives(void) {
+  weft_collective* some[2];
+  weft_collective_options options = {0};
+  weft_reduction sum = {0};
+  uint32_t i;
+  options.size = sizeof options;
+  sum.size = sizeof sum;
+  sum.type = WEFT_UINT32;
+  for (i = 0; i < 2; ++i) {
+    options.key = 1000 + i;
+    MUST(weft_collective_create(runtime, endpoint, &options, &some[i]));
+  }
+  for (i = 0; i < 20; ++i) {
+    const uint32_t mine = i + (uint32_t)weft_rank(runtime);
+    uint32_t all = 0;
+    MUST(weft_allreduce(some[i % 2], &mine, &all, 1, &sum));
+    REQUIRE(all == 2 * i + 1);
+  }
+  for (i = 0; i < 2; ++i) weft_collective_destroy(some[i]);
+}
+
 int main(void) {
   weft_completion* handler;
   weft_expose_options exposed = {0};
@@ -183,6 +205,7 @@ int main(void) {
   post_with_completion(peer);
   assemble_in_packets(peer, remote);
   access_memory(peer);
+  reduce_in_two_collectives();
   MUST(weft_wait_drained(endpoint, 0));
   REQUIRE(weft_drained(endpoint) == 1);
   MUST(weft_barrier(runtime));

@@ -9,10 +9,18 @@
 extern "C" {
 #endif
 
+typedef struct weft_collective_options {
+  size_t size;        /* sizeof(weft_collective_options) */
+  int64_t timeout_ns; /* the longest time that a call may wait, the same on all ranks; 0: any */
+  /* Keeps the messages of several apart: the same on all ranks, below 2^24; 0: 255, which one may have. */
+  uint32_t key;
+  uint32_t reserved;
+} weft_collective_options;
+
 /* Made by all ranks, over endpoints of devices of the same index. One thread at a time uses it, and all ranks call its
  * operations in the same order. The endpoint outlives it. */
 WEFT_C_API weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoint,
-                                              weft_collective** collective);
+                                              const weft_collective_options* options, weft_collective** collective);
 WEFT_C_API void weft_collective_destroy(weft_collective* collective);
 
 typedef enum weft_reduction_operation {
@@ -39,7 +47,7 @@ typedef struct weft_reduction {
   uint32_t operation;  /* weft_reduction_operation */
 } weft_reduction;
 
-/* They wait, and return WEFT_OK or WEFT_PEER_FAILED. Sizes are bytes, the same on all ranks; reductions count elements.
+/* They wait, and return WEFT_OK, WEFT_PEER_FAILED or WEFT_TIMED_OUT. Sizes are bytes, the same on all ranks; reductions count elements.
  * `from` and `to` are the same or do not overlap; where blocks are gathered, the own block of `to` may be `from`. */
 WEFT_C_API weft_result weft_collective_barrier(weft_collective* collective);
 WEFT_C_API weft_result weft_broadcast(weft_collective* collective, void* data, size_t size, int root);
