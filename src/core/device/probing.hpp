@@ -21,9 +21,9 @@ Outcome wait_probe(detail::DeviceState& device, int source, std::uint64_t tag, c
   const bool has_limit = options.timeout.count() > 0;
   const auto ends = [&] {
     // Asked first: what arrived before the last rank was lost is found by the look behind it.
-    const bool is_hopeless = receives.is_hopeless(source, tag, options);
+    const bool cannot_succeed = receives.cannot_succeed(source, tag, options);
     is_found = look();
-    return is_found || is_hopeless;
+    return is_found || cannot_succeed;
   };
   const bool has_ended = device.waits().wait(
       {[](const void* context) noexcept { return (*static_cast<const decltype(ends)*>(context))(); },

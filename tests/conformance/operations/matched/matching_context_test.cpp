@@ -1,6 +1,4 @@
-// Matching contexts: apart from each other and from engines, by key, agreed, freed and used again.
-#include <weft/testing/in_process_job.hpp>
-
+// Matching contexts: apart from each other and from engines, by key or numbers, freed and used again.
 #include "support/errors.hpp"
 #include "support/matched.hpp"
 
@@ -13,8 +11,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -57,8 +53,6 @@ template <class EndpointType, class Tag>
       [&] { return ranks.endpoint(from).post_send(to, tag, bytes, options).is_accepted(); });
 }
 
-MutableBytes bytes_in(std::uint64_t& value) { return std::as_writable_bytes(std::span(&value, 1)); }
-
 template <class EndpointType>
 class InContexts : public ::testing::Test {};
 using Endpoints = ::testing::Types<Endpoint, SerialEndpoint>;
@@ -86,12 +80,12 @@ TYPED_TEST(InContexts, messages_match_only_receives_of_their_context) {
       std::array<std::uint64_t, kAll + 1> buffers{};
       const auto receive = [&] {
         for (std::size_t index = 0; index < kAll; ++index)
-          ASSERT_TRUE(
-              ranks.endpoint(1)
-                  .post_receive(0, wanted[index], bytes_in(buffers[index]), {.completion = &received[index]})
-                  .is_posted());
+          ASSERT_TRUE(ranks.endpoint(1)
+                          .post_receive(0, wanted[index], mutable_bytes_of(buffers[index]),
+                                        {.completion = &received[index]})
+                          .is_posted());
         ASSERT_TRUE(ranks.endpoint(1)
-                        .post_receive(0, 5, bytes_in(buffers[kAll]), {.completion = &received[kAll]})
+                        .post_receive(0, 5, mutable_bytes_of(buffers[kAll]), {.completion = &received[kAll]})
                         .is_posted());
       };
       if (receives_first) receive();
@@ -137,15 +131,15 @@ TYPED_TEST(InContexts, policies_that_ignore_the_tag_stay_in_their_context) {
       const auto receive = [&] {
         const int source = any_source_fits ? -1 : 0;
         ASSERT_TRUE(ranks.endpoint(1)
-                        .post_receive(source, two[1].tag(tag_of_receive), bytes_in(buffers[1]),
+                        .post_receive(source, two[1].tag(tag_of_receive), mutable_bytes_of(buffers[1]),
                                       {.completion = &received[1], .policy = policy})
                         .is_posted());
         ASSERT_TRUE(ranks.endpoint(1)
-                        .post_receive(source, tag_of_receive, bytes_in(buffers[2]),
+                        .post_receive(source, tag_of_receive, mutable_bytes_of(buffers[2]),
                                       {.completion = &received[2], .policy = policy})
                         .is_posted());
         ASSERT_TRUE(ranks.endpoint(1)
-                        .post_receive(source, one[1].tag(tag_of_receive), bytes_in(buffers[0]),
+                        .post_receive(source, one[1].tag(tag_of_receive), mutable_bytes_of(buffers[0]),
                                       {.completion = &received[0], .policy = policy})
                         .is_posted());
       };
@@ -176,16 +170,16 @@ TYPED_TEST(InContexts, wildcards_of_ordered_ones_stay_in_their_context) {
   std::uint64_t buffers[4] = {};
   Recorder received[4];
   ASSERT_TRUE(ranks.endpoint(0)
-                  .post_receive(any_source, same_engine[0].any_tag(), bytes_in(buffers[0]),
+                  .post_receive(any_source, same_engine[0].any_tag(), mutable_bytes_of(buffers[0]),
                                 {.completion = &received[0]})
                   .is_posted());
-  ASSERT_TRUE(
-      ranks.endpoint(0)
-          .post_receive(any_source, one[0].any_tag(), bytes_in(buffers[1]), {.completion = &received[1]})
-          .is_posted());
+  ASSERT_TRUE(ranks.endpoint(0)
+                  .post_receive(any_source, one[0].any_tag(), mutable_bytes_of(buffers[1]),
+                                {.completion = &received[1]})
+                  .is_posted());
   // The lower half of a mask counts, and no mask reaches another context.
   ASSERT_TRUE(ranks.endpoint(0)
-                  .post_receive(2, one[0].tag(0x30), bytes_in(buffers[2]),
+                  .post_receive(2, one[0].tag(0x30), mutable_bytes_of(buffers[2]),
                                 {.completion = &received[2], .tag_mask = 0xf0})
                   .is_posted());
   ASSERT_TRUE(post(ranks, 1, 0, one[1].tag(17), bytes_of(values[1])));
@@ -210,7 +204,7 @@ TYPED_TEST(InContexts, wildcards_of_ordered_ones_stay_in_their_context) {
   MatchedMessage taken = ranks.endpoint(0).matched_probe(any_source, one[0].any_tag());
   ASSERT_TRUE(taken);
   ASSERT_TRUE(ranks.endpoint(0)
-                  .post_receive(std::move(taken), bytes_in(buffers[3]), {.completion = &received[3]})
+                  .post_receive(std::move(taken), mutable_bytes_of(buffers[3]), {.completion = &received[3]})
                   .is_posted());
   EXPECT_EQ(buffers[3], 4U);
 }
@@ -244,10 +238,10 @@ TYPED_TEST(InContexts, a_destroyed_one_cancels_its_receives_and_drops_its_messag
     for (int index = 0; index < 2; ++index)
       ASSERT_TRUE(ranks.endpoint(0)
                       .post_receive(1, (*goes)[0].tag(static_cast<std::uint32_t>(index)),
-                                    bytes_in(buffers[index]), {.completion = &cancelled[index]})
+                                    mutable_bytes_of(buffers[index]), {.completion = &cancelled[index]})
                       .is_posted());
     ASSERT_TRUE(ranks.endpoint(0)
-                    .post_receive(1, stays[0].tag(0), bytes_in(buffers[2]), {.completion = &received})
+                    .post_receive(1, stays[0].tag(0), mutable_bytes_of(buffers[2]), {.completion = &received})
                     .is_posted());
     std::uint64_t value = 42;
     const auto large = test::payload(300'000, 1);
@@ -277,13 +271,14 @@ TYPED_TEST(InContexts, a_destroyed_one_cancels_its_receives_and_drops_its_messag
       Recorder next;
       ASSERT_TRUE(post(ranks, 1, 0, again[1].tag(7), bytes_of(value)));
       ASSERT_TRUE(ranks.progress_until([&] { return ranks.endpoint(0).probe(1, again[0].tag(7), found); }));
-      EXPECT_EQ(
-          ranks.endpoint(0).receive(1, again[0].tag(7), bytes_in(buffers[3])).template as<std::uint64_t>(),
-          42U);
+      EXPECT_EQ(ranks.endpoint(0)
+                    .receive(1, again[0].tag(7), mutable_bytes_of(buffers[3]))
+                    .template as<std::uint64_t>(),
+                42U);
     }
     ASSERT_TRUE(post(ranks, 1, 0, stays[1].tag(0), bytes_of(value)));
     ASSERT_TRUE(ranks.progress_until([&] { return received.ready(); }));
-    EXPECT_EQ(ranks.endpoint(0).receive(1, stays[0].tag(7), bytes_in(buffers[3])).size(), 8U);
+    EXPECT_EQ(ranks.endpoint(0).receive(1, stays[0].tag(7), mutable_bytes_of(buffers[3])).size(), 8U);
   }
 }
 
@@ -297,7 +292,7 @@ TYPED_TEST(InContexts, late_messages_do_not_match_in_those_that_are_agreed_after
     Contexts context(ranks, 0, {});
     numbers.insert(context[0].number());
     ASSERT_TRUE(ranks.endpoint(0)
-                    .post_receive(1, context[0].tag(1), bytes_in(buffer), {.completion = &received})
+                    .post_receive(1, context[0].tag(1), mutable_bytes_of(buffer), {.completion = &received})
                     .is_posted());
     for (int count = 0; count < 5; ++count) ranks.progress();
     EXPECT_TRUE(received.messages.empty()) << "it got a message of an older context";
@@ -327,9 +322,10 @@ TYPED_TEST(InContexts, a_hundred_thousand_are_there_at_a_time) {
     std::uint64_t buffers[64] = {};
     for (std::uint32_t index = 0; index < kAll; index += 1563) {
       std::uint64_t& buffer = buffers[index / 1563];
-      ASSERT_TRUE(ranks.endpoint(1)
-                      .post_receive(0, own[1][index].tag(3), bytes_in(buffer), {.completion = &received})
-                      .is_posted());
+      ASSERT_TRUE(
+          ranks.endpoint(1)
+              .post_receive(0, own[1][index].tag(3), mutable_bytes_of(buffer), {.completion = &received})
+              .is_posted());
     }
     for (std::uint32_t index = 0; index < kAll; index += 1563) {
       const std::uint64_t value = index + 1;
@@ -351,7 +347,7 @@ TYPED_TEST(InContexts, wrong_use_is_refused_by_one_line) {
   };
   expect_names(error_of(post_with(of_other.tag(1))), {"key 5", "another runtime"});
   expect_names(error_of([&] {
-                 static_cast<void>(ranks.endpoint(0).post_receive(1, of_other.tag(1), bytes_in(value),
+                 static_cast<void>(ranks.endpoint(0).post_receive(1, of_other.tag(1), mutable_bytes_of(value),
                                                                   {.completion = &never}));
                }),
                {"key 5", "another runtime"});
@@ -389,94 +385,6 @@ TYPED_TEST(InContexts, wrong_use_is_refused_by_one_line) {
   MatchingContext moved = std::move(context);
   expect_names(error_of([&] { static_cast<void>(context.tag(1)); }), {"has been moved"});
   EXPECT_EQ(moved.number(), of_other.number());
-}
-
-TEST(AgreedContexts, of_all_ranks_or_of_some_are_the_same_on_their_members_only) {
-  constexpr int kRanks = 5;
-  InProcessJob job(kRanks);
-  std::vector<std::string> errors(kRanks);
-  std::vector<std::thread> threads;
-  std::array<std::uint32_t, kRanks> of_all{};
-  std::array<std::uint32_t, kRanks> of_odd{};
-  std::array<std::uint32_t, kRanks> of_four{};
-  for (int rank = 0; rank < kRanks; ++rank)
-    threads.emplace_back([&, rank] {
-      const auto place = static_cast<std::size_t>(rank);
-      try {
-        Runtime runtime(job, rank);
-        Endpoint endpoint(runtime);
-        MatchingContext all(runtime);
-        of_all[place] = all.number();
-        const std::array<int, 2> odd{3, 1};
-        const std::array<int, 4> four{4, 0, 2, 1};
-        std::optional<MatchingContext> in_odd;
-        std::optional<MatchingContext> in_four;
-        if (rank % 2 == 1) in_odd.emplace(runtime, endpoint, odd);
-        if (rank != 3) in_four.emplace(runtime, endpoint, four, MatchingContextOptions{.count = 9});
-        if (in_odd) of_odd[place] = in_odd->number();
-        if (in_four) of_four[place] = in_four->number();
-        // A message round the four, before any rank knows whether the others have theirs.
-        if (in_four) {
-          const int position = rank == 4 ? 0 : rank == 0 ? 1 : rank == 2 ? 2 : 3;
-          std::uint64_t value = 0;
-          if (position != 0)
-            value = endpoint
-                        .receive(four[static_cast<std::size_t>(position - 1)], in_four->tag(1, 8),
-                                 bytes_in(value))
-                        .as<std::uint64_t>();
-          ++value;
-          if (position != 3)
-            static_cast<void>(endpoint.send(four[static_cast<std::size_t>(position + 1)], in_four->tag(1, 8),
-                                            bytes_of(value)));
-          EXPECT_EQ(value, static_cast<std::uint64_t>(position) + 1);
-        }
-        runtime.barrier();
-      } catch (const std::exception& error) {
-        errors[place] = error.what();
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
-  for (int rank = 1; rank < kRanks; ++rank) EXPECT_EQ(of_all[static_cast<std::size_t>(rank)], of_all[0]);
-  EXPECT_EQ(of_odd[1], of_odd[3]);
-  EXPECT_EQ(of_four[0], of_four[4]);
-  EXPECT_EQ(of_four[1], of_four[4]);
-  EXPECT_EQ(of_four[2], of_four[4]);
-  EXPECT_EQ(std::set<std::uint32_t>({of_all[0], of_odd[1], of_four[0]}).size(), 3U);
-}
-
-TEST(AgreedContexts, that_cannot_be_made_are_refused_on_every_member) {
-  constexpr int kRanks = 3;
-  InProcessJob job(kRanks);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank)
-    threads.emplace_back([&, rank] {
-      Runtime runtime(job, rank);
-      Endpoint endpoint(runtime);
-      const std::array<int, 3> all{1, 0, 2};
-      const std::uint32_t too_many = (std::uint32_t{1} << 24) + 1;
-      // Over an endpoint and among all ranks: too many, and not the same.
-      std::string text =
-          error_of([&] { MatchingContext context(runtime, endpoint, all, {.count = too_many}); });
-      expect_names(text, {"rank 1, the first member", "16777217"});
-      text = error_of([&] {
-        MatchingContext context(runtime, endpoint, all, {.count = rank == 2 ? 5U : 4U, .agreement = 3});
-      });
-      if (rank == 2)
-        expect_names(text, {"a count of 5", "rank 1", "one of 4"});
-      else
-        EXPECT_EQ(text, "no error");
-      text = error_of([&] { MatchingContext context(runtime, {.count = too_many}); });
-      if (rank == 0)
-        expect_names(text, {"count 16777217 is out of range"});
-      else
-        expect_names(text, {"rank 0 has refused"});
-      text = error_of([&] { MatchingContext context(runtime, {.count = rank == 1 ? 2U : 1U}); });
-      expect_names(text, {"rank 1", "count 2", "rank 0"});
-      const MatchingContext works(runtime);
-      runtime.barrier();
-    });
-  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ bool ReceivePosts::end(const ReceiveHandle& handle, Outcome outcome) noexcept {
   return true;
 }
 
-bool ReceivePosts::is_hopeless(int source, std::uint64_t tag, const ReceiveOptions& options) const noexcept {
+bool ReceivePosts::cannot_succeed(int source, std::uint64_t tag,
+                                  const ReceiveOptions& options) const noexcept {
   const MatchingEngine* const engine = engines_.find_existing(options.engine);
   return engine != nullptr && is_lost(*engine, source, tag, options);
 }

@@ -64,7 +64,7 @@ class ReceivePosts {
   bool end(const ReceiveHandle& handle, Outcome outcome) noexcept;
   /// Returns true when no rank is left that could send what a receive with these arguments would get, other
   /// than what has arrived. The arguments have passed the checks.
-  [[nodiscard]] bool is_hopeless(int source, std::uint64_t tag, const ReceiveOptions& options) const noexcept;
+  [[nodiscard]] bool cannot_succeed(int source, std::uint64_t tag, const ReceiveOptions& options) const noexcept;
   bool probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found);
   /// Returns the engine and the record of the message; nullptr: there is no message.
   std::pair<MatchingEngine*, MatchRecord*> matched_probe(int source, std::uint64_t tag,
