@@ -2,6 +2,7 @@
 #include <weft/matching/context.hpp>
 #include <weft/runtime.hpp>
 
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,10 +29,19 @@ ContextNumbers by_key(const MatchingContextOptions& options) {
   return {detail::kContextByKey | options.key, options.count};
 }
 
+void check_members(Runtime& runtime, const MatchingContextOptions& options) {
+  for (const int member : options.members)
+    if (member < 0 || member >= runtime.size())
+      throw Error(ErrorClass::peer, "MatchingContext: member " + std::to_string(member) +
+                                        " is not a rank of this job (0 to " +
+                                        std::to_string(runtime.size() - 1) + ")");
+}
+
 }  // namespace
 
 MatchingContext::MatchingContext(Runtime& runtime, const MatchingContextOptions& options) {
   base::refuse_in_forked_copy("MatchingContext");
+  check_members(runtime, options);  // before numbers are reserved, which nobody would give back
   if (options.key != MatchingContextOptions::kAgreed) {
     open(runtime, by_key(options), options);
     return;
@@ -42,7 +52,7 @@ MatchingContext::MatchingContext(Runtime& runtime, const MatchingContextOptions&
   if (runtime.rank() == 0) {
     try {
       numbers = reserve(runtime, options.count);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {  // also for lack of memory: the others wait
       refusal = error.what();
     }
   }
@@ -78,7 +88,7 @@ MatchingContext MatchingContext::of(Runtime& runtime, ContextNumbers numbers,
 ContextNumbers MatchingContext::reserve_or_none(Runtime& runtime, std::uint32_t count) noexcept {
   try {
     return reserve(runtime, count);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return {};
   }
 }
@@ -89,7 +99,8 @@ void MatchingContext::open_agreed(Runtime& runtime, ContextNumbers numbers,
     throw Error(ErrorClass::engine, "MatchingContext: rank " + std::to_string(giver) +
                                         ", the first member, cannot reserve " +
                                         std::to_string(options.count) +
-                                        " numbers: it has none left, or asks for none or too many");
+                                        " numbers: it has none left, or asks for none or too many; or a "
+                                        "member between it and this rank has lost it");
   if (numbers.count != options.count) {
     if (giver == runtime.rank()) give_back(runtime, numbers);
     throw Error(ErrorClass::job, "MatchingContext: this rank agrees upon a count of " +
@@ -101,11 +112,7 @@ void MatchingContext::open_agreed(Runtime& runtime, ContextNumbers numbers,
 
 void MatchingContext::open(Runtime& runtime, ContextNumbers numbers, const MatchingContextOptions& options) {
   detail::RuntimeState& state = runtime.state();
-  for (const int member : options.members)
-    if (member < 0 || member >= runtime.size())
-      throw Error(ErrorClass::peer, "MatchingContext: member " + std::to_string(member) +
-                                        " is not a rank of this job (0 to " +
-                                        std::to_string(runtime.size() - 1) + ")");
+  check_members(runtime, options);
   // Before a post names it.
   static_cast<void>(state.matching_engines().find(core::MatchingContexts::engine_of(numbers, options.order)));
   state_ = &contexts_of(state).open(state, numbers, options);

@@ -123,7 +123,7 @@ void CallLog::begin(std::uint64_t number, const detail::CollectiveCall& call) no
 std::optional<CalledCollective> CallLog::called(std::uint64_t number,
                                                 std::source_location* where) const noexcept {
   const Kept& kept = kept_[number % kKept];
-  if (kept.stamp.load(std::memory_order_acquire) != 2 * number + 2) return std::nullopt;
+  if (number >= kNumbers || kept.stamp.load(std::memory_order_acquire) != 2 * number + 2) return std::nullopt;
   CalledCollective called;
   called.number = number;
   called.bytes = kept.bytes.load(std::memory_order_relaxed);

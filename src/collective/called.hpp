@@ -56,14 +56,15 @@ class CallLog {
   void begin(std::uint64_t number, const detail::CollectiveCall& call) noexcept;
   /// Returns true when the run has begun. Any thread.
   [[nodiscard]] bool has_begun(std::uint64_t number) const noexcept {
-    return kept_[number % kKept].stamp.load(std::memory_order_acquire) >= 2 * number + 2;
+    return number < kNumbers && kept_[number % kKept].stamp.load(std::memory_order_acquire) >= 2 * number + 2;
   }
   /// What has been called; empty when that is long ago, or to come. Any thread.
   [[nodiscard]] std::optional<CalledCollective> called(std::uint64_t number,
                                                        std::source_location* where = nullptr) const noexcept;
 
  private:
-  static constexpr std::uint64_t kKept = 64;  // runs
+  static constexpr std::uint64_t kKept = 64;                        // runs
+  static constexpr std::uint64_t kNumbers = ~std::uint64_t{0} / 2;  // stamps hold twice a number
   /// `stamp`: twice the number, plus 1 while the words are written, plus 2 afterwards.
   struct Kept {
     std::atomic<std::uint64_t> stamp{0};

@@ -27,12 +27,13 @@ void PostedRuns::stop() noexcept {
   retire();
 }
 
-void PostedRuns::add(std::unique_ptr<CollectiveRun> run, const CollectivePostOptions& options) {
+void PostedRuns::add(std::unique_ptr<CollectiveRun>&& run, const CollectivePostOptions& options) {
   const std::lock_guard lock(mutex_);
   drop_ended();
   if (posted_.size() >= context_.tags().most_runs())
     throw Error("post: " + std::to_string(posted_.size()) +
                 " collectives of this Collective are under way: wait for some of them first");
+  posted_.reserve(posted_.size() + 1);
   posted_.push_back({std::move(run), options.completion != nullptr});
 }
 
@@ -51,7 +52,9 @@ void PostedRuns::drop_ended() noexcept {
 
 void PostedRuns::drop() {
   const std::lock_guard lock(mutex_);
-  drop_ended();
+  // Nobody calls wait() any more: those that have failed do not stay either.
+  const auto is_over = [](const Posted& each) { return each.run->graph().ready(); };
+  context_.note_operation(-static_cast<int>(std::erase_if(posted_, is_over)));
 }
 
 Outcome PostedRuns::wait() {
@@ -101,12 +104,12 @@ void PostedRuns::signal(Message& message) noexcept {
   }
   is_watching_.store(false, std::memory_order_release);
   // Others may have been posted meanwhile, by a thread that has seen the watch.
-  bool is_empty = true;
+  bool is_quiet = true;
   {
     const std::lock_guard lock(mutex_);
-    is_empty = posted_.empty();
+    is_quiet = std::ranges::all_of(posted_, [](const Posted& each) { return each.run->graph().ready(); });
   }
-  if (!is_empty) start_watch();
+  if (!is_quiet) start_watch();
 }
 
 bool PostedRuns::look() noexcept {

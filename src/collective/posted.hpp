@@ -25,8 +25,8 @@ class PostedRuns final : public Completion {
   ~PostedRuns() override;
 
   /// Takes an operation that is about to be started; drops those that have ended. Throws weft::Error when
-  /// too many are under way.
-  void add(std::unique_ptr<CollectiveRun> run, const CollectivePostOptions& options);
+  /// too many are under way; the operation stays its owner's then.
+  void add(std::unique_ptr<CollectiveRun>&& run, const CollectivePostOptions& options);
   /// See Collective::wait_posted().
   [[nodiscard]] Outcome wait();
   /// An operation has been started: begins to look after those under way, unless it does already.

@@ -280,6 +280,9 @@ void Ring::end_guards() {
 Outcome Ring::run(CollectiveContext& context, const detail::CollectiveCall& call) {
   begin(context, call);
   detail::CollectivePort& port = context.port();
+  // A neighbour that is not there yet refuses: meanwhile time passes, and others may fail.
+  LongWait refused(
+      context, run_, {neighbour_.data(), neighbours_}, [](void*) noexcept { return false; }, nullptr);
   for (std::uint32_t idle = 0; !has_failed() && !is_complete();) {
     if (has_guards_ && has_lost_neighbour()) {
       outcome_.store(Outcome::peer_failed, std::memory_order_release);
@@ -288,6 +291,9 @@ Outcome Ring::run(CollectiveContext& context, const detail::CollectiveCall& call
     } else if (++idle > kPolls) {
       if (is_blocked_) {
         std::this_thread::yield();
+        differs_ = refused.is_over();
+        if (differs_ || context.has_lost_a_rank())
+          outcome_.store(Outcome::peer_failed, std::memory_order_release);
       } else {
         post_guards();
         if (!context.wait(*this, run_, {neighbour_.data(), neighbours_})) {
@@ -306,7 +312,7 @@ Outcome Ring::end() {
   const Outcome outcome = outcome_.load(std::memory_order_acquire);
   if (outcome != Outcome::ok) {
     // Neighbours need this rank's length to see that theirs differs.
-    const auto deadline = std::chrono::steady_clock::now() + kUntilTold;
+    const auto deadline = std::chrono::steady_clock::now() + (differs_ ? kUntilKnown : kUntilTold);
     const auto tell = [&](Note note) {
       while (!post_notices(note) && std::chrono::steady_clock::now() < deadline)
         if (port.progress() == 0) std::this_thread::yield();

@@ -8,6 +8,7 @@
 #include <array>
 #include <bitset>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -134,7 +135,7 @@ void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
   if (table.rank == 0) {
     try {
       numbers = MatchingContext::reserve(runtime, numbers.count);
-    } catch (const Error& error) {  // thrown when the other ranks know of it
+    } catch (const std::exception& error) {  // thrown when the other ranks know of it
       refusal = error.what();
       numbers.count = 0;
     }

@@ -32,10 +32,10 @@ class WEFT_API CollectiveOperation {
   /// Posts again the operations that had been refused. Returns true when the run has ended. Does not
   /// progress.
   bool test() noexcept;
-  /// Progresses until the run has ended. Returns its outcome: ok, or peer_failed. Throws weft::Error when a
-  /// rank has sent another length than this one expects (a rank that receives nothing from the rank with the
-  /// other length does not notice), and when the run does not end because a rank has begun another collective
-  /// in its place; the operation is then to be destroyed.
+  /// Progresses until the run has ended. Returns its outcome: ok, peer_failed or timed_out. Throws
+  /// weft::Error when a rank has sent another length than this one expects (a rank that receives nothing from
+  /// the rank with the other length does not notice), and when the run does not end because a rank has begun
+  /// another collective in its place; the operation is then to be destroyed.
   Outcome wait();
   /// The graph of the operation, which may be waited for, given a completion object, or made a node of
   /// another graph. A run is begun by start() of this object, or by a graph that has it as a node.

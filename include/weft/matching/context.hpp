@@ -191,6 +191,8 @@ MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::
   const std::uint64_t word = agreement_word(runtime, options);
   const auto device = endpoint.attributes().index;
   ContextNumbers numbers;
+  int lost = -1;
+  Outcome why = Outcome::ok;
   // Along a binomial tree: from the place without its highest bit, to those with a higher bit in addition.
   std::size_t bit = 1;
   while (bit <= place) bit <<= 1;
@@ -200,8 +202,11 @@ MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::
     const int from = members[place - (bit >> 1)];
     std::byte buffer[sizeof numbers];
     const auto got = endpoint.receive(from, word, buffer, {.engine = detail::kOrderedContexts});
-    if (const Outcome outcome = got.outcome(); outcome != Outcome::ok) refuse_member(from, outcome);
-    numbers = got.template as<ContextNumbers>();
+    why = got.outcome();
+    if (why == Outcome::ok)
+      numbers = got.template as<ContextNumbers>();
+    else
+      lost = from;  // none: the members that hang on this one must not wait for it
   }
   for (; place + bit < members.size(); bit <<= 1) {
     const int to = members[place + bit];
@@ -209,6 +214,7 @@ MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::
     static_cast<void>(
         endpoint.send(to, word, bytes_of(numbers), {.engine = detail::kOrderedContexts, .device = device}));
   }
+  if (lost >= 0) refuse_member(lost, why);
   open_agreed(runtime, numbers, options, members.front());
 }
 

@@ -112,8 +112,12 @@ inline void check_blocks(const KindTraits& kind, const detail::CollectiveCall& c
     refuse(kind, std::to_string(counts.size()) + " counts are given for the blocks of " +
                      std::to_string(parts) + " ranks");
   if (!places.empty()) return check_places(kind, what, counts, places, elements);
-  const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-  if (sum != elements) refuse_buffer("but the counts of its blocks sum up to " + std::to_string(sum));
+  std::size_t left = elements;
+  for (const std::size_t count : counts) {
+    if (count > left) refuse_buffer("but the counts of its blocks sum up to more");
+    left -= count;
+  }
+  if (left != 0) refuse_buffer("but the counts of its blocks sum up to " + std::to_string(elements - left));
 }
 
 /// Checks a block of this rank against what the list of blocks says of it.

@@ -1,7 +1,7 @@
 // The matching contexts of a runtime: which numbers are in use, and what is known of each.
 //
 // A number is 32 bits. Those that are made of keys have the highest bit. Of the others the rank that gives a
-// number is the part above kSerial; it alone decides which of its numbers are free, so that two agreements
+// number is the part above serials_; it alone decides which of its numbers are free, so that two agreements
 // never need to know of each other.
 #pragma once
 

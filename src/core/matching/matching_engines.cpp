@@ -59,7 +59,10 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
 }
 
 MatchingEngine& MatchingEngines::open_of_stream(std::uint32_t device, bool serial) {
-  return open_any(weft::detail::kStreamEngines + device, {.serial = serial}, nullptr, nullptr);
+  MatchingEngine& engine =
+      open_any(weft::detail::kStreamEngines + device, {.serial = serial}, nullptr, nullptr);
+  if (serial) engine.set_device(device);
+  return engine;
 }
 
 MatchingEngine& MatchingEngines::open_any(std::uint32_t id, MatchingSetup setup, KeyFunction function,

@@ -43,7 +43,7 @@ class MultiSlotWriter {
   [[gnu::always_inline]] bool try_write_short(detail::SendLane& lane, std::uint64_t word, Bytes payload,
                                               std::uint64_t trailer) noexcept {
     if (payload.size() >= network::kCalledFrom) return false;
-    if (!backlog_.empty() || payload.size() + kTrailer < kKind >> limits_.inline_bytes) [[unlikely]]
+    if (!backlog_.empty() || payload.size() + (kTrailer<kKind>) > limits_.inline_bytes) [[unlikely]]
       return false;
     auto* const hold = detail::enter_decided<Locking>(lane.bias, lane.lock);
     if (hold == nullptr) [[unlikely]]

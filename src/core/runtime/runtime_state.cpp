@@ -154,16 +154,20 @@ DeviceAttributes RuntimeState::device_limits() const noexcept {
 /// Cancels the receives, and drops the messages, for which which(record) returns true.
 template <class Which>
 void RuntimeState::drop_waiting(core::MatchingEngine& engine, const Which& which) noexcept {
+  core::MatchRecord* receives = nullptr;
   devices_.with_any([&](OpenDevice* device) {  // it tells the senders
     engine.unlink_where(which, [&](core::MatchRecord& record) {
       if (record.is_receive())
-        core::end_unmatched(engine, record, Outcome::cancelled);
+        record.next = std::exchange(receives, &record);
       else if (device != nullptr)
         device->drop_unreceived(engine, record);
       else
         engine.storage().release(record);
     });
   });
+  // Outside of the list's lock: what is signalled may open and close devices, engines and contexts.
+  while (receives != nullptr)
+    core::end_unmatched(engine, *std::exchange(receives, receives->next), Outcome::cancelled);
 }
 
 void RuntimeState::close_matching_context(ContextState& context) noexcept {

@@ -152,6 +152,23 @@ TEST_P(CollectiveFailure, ends_calls_that_wait_on_every_rank_that_is_left) {
 
 /// A team whose members live does not notice that another rank has failed; one of the failed rank ends, both
 /// what waits and what is posted, whatever it had to do with that rank.
+/// The program never asks what has become of it.
+TEST(PostedFailure, of_an_operation_that_nobody_waits_for_ends_no_program) {
+  sim::Simulation simulation({.ranks = 2, .seed = 3, .gone = 100});
+  std::deque<Runtime> runtimes;
+  std::deque<Endpoint> endpoints;
+  std::deque<Collective> collectives;
+  for (int rank = 0; rank < 2; ++rank) {
+    endpoints.emplace_back(runtimes.emplace_back(simulation, rank));
+    collectives.emplace_back(runtimes.back(), endpoints.back());
+  }
+  Counter ended;
+  collectives[0].post(collectives[0].make_barrier());
+  collectives[0].post(collectives[0].make_barrier(), {.completion = &ended});
+  simulation.kill(1);
+  ASSERT_TRUE(test::until([&] { return ended.value() != 0; }, [&] { endpoints[0].progress(); }));
+}
+
 TEST(TeamFailure, ends_the_collectives_of_its_own_teams_only) {
   constexpr int kVictim = 4;
   for (const std::size_t values : {std::size_t{1}, std::size_t{1'500}, std::size_t{20'000}}) {

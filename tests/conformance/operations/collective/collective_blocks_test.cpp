@@ -339,6 +339,9 @@ TEST(CollectiveBlocksRefuse, buffers_that_are_no_blocks) {
             "gather: root 1 is not a rank of this Collective (0 to 0)");
   EXPECT_EQ(error_of([&] { static_cast<void>(all.allgather(three, four, counts)); }),
             "allgather: the result has 4 elements, but the counts of its blocks sum up to 2");
+  const Counts wrapping{SIZE_MAX};
+  EXPECT_EQ(error_of([&] { static_cast<void>(all.allgather(three, four, wrapping)); }),
+            "allgather: the result has 4 elements, but the counts of its blocks sum up to more");
   EXPECT_EQ(error_of([&] { static_cast<void>(all.allgather(three, four, Counts{})); }),
             "allgather: 0 counts are given for the blocks of 1 ranks");
   EXPECT_EQ(error_of([&] { static_cast<void>(all.alltoall(three, two, four, two)); }),

@@ -128,6 +128,9 @@ bool ReceivePosts::try_post_wildcard(std::uint64_t engine_and_source, std::uint6
   if (engine == nullptr || !needs_no_check ||
       engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return false;
+  // The slow path notes which device's thread has a serial engine, and ends its receives when peers fail.
+  if (engine->is_serial() && engine->device() < 0) [[unlikely]]
+    return false;
   const MatchKey key = OrderedMatching::key_of(static_cast<int>(source), tag, tag_mask);
   const bool may_complete_now = (engine_and_source & detail::kMayCompleteNow) != 0;
   return engine->is_serial() ? try_post_wildcard<NoLock>(*engine, key, tag_mask, {data, size}, completion,
