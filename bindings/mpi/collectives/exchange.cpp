@@ -1,4 +1,5 @@
 #include "bindings/mpi/collectives/exchange.hpp"
+#include "bindings/mpi/communicators/fail_on.hpp"
 
 namespace weft::mpi {
 

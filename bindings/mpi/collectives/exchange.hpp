@@ -20,7 +20,9 @@ struct Channel {
       : communicator(of), context(own_context), tag(own_tag) {}
   /// The same collective among the members of an intercommunicator's own side.
   [[nodiscard]] Channel local() const noexcept {
-    return {*communicator.local_communicator, communicator.local_communicator->hidden_context(), tag};
+    // Of this intercommunicator alone: duplicates share the side. It has no neighbours, whose context this
+    // is.
+    return {*communicator.local_communicator, communicator.context | 3, tag};
   }
 
   [[nodiscard]] int rank() const noexcept { return communicator.rank; }

@@ -1,4 +1,5 @@
 #include "bindings/mpi/collectives/launch.hpp"
+#include "bindings/mpi/communicators/fail_on.hpp"
 
 #include <new>
 #include <string>

@@ -18,7 +18,7 @@ int report_current(const char* call, Communicator* communicator) noexcept {
   try {
     throw;
   } catch (const Failure& failure) {
-    return handle_failure(call, failure.communicator != nullptr ? failure.communicator : communicator,
+    return handle_failure(call, failure.communicator != nullptr ? failure.communicator.get() : communicator,
                           failure.code, failure.text);
   } catch (const std::bad_alloc&) {
     return handle_failure(call, communicator, MPI_ERR_NO_MEM, "there is not enough memory");

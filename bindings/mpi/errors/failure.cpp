@@ -1,7 +1,7 @@
 #include "bindings/mpi/errors/failure.hpp"
 
-#include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 namespace weft::mpi {
 
@@ -23,12 +23,9 @@ void fail(int code, const char* format, ...) {
   throw failure;
 }
 
-void fail_on(Communicator* communicator, int code, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  Failure failure{code, formatted(format, arguments), communicator};
-  va_end(arguments);
-  throw failure;
+void fail_with_arguments(int code, std::shared_ptr<Communicator> communicator, const char* format,
+                         va_list arguments) {
+  throw Failure{code, formatted(format, arguments), std::move(communicator)};
 }
 
 Errhandler errors_are_fatal(Errhandler::Action::fatal);

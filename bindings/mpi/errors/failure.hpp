@@ -4,6 +4,8 @@
 
 #include "bindings/mpi/objects/object.hpp"
 
+#include <cstdarg>
+#include <memory>
 #include <string>
 
 namespace weft::mpi {
@@ -14,12 +16,14 @@ struct Communicator;
 struct Failure {
   int code;
   std::string text;
-  Communicator* communicator = nullptr;  // whose error handler learns of it, if not that of the call's own
+  std::shared_ptr<Communicator>
+      communicator{};  // whose error handler learns of it, if not that of the call's own
 };
 
 [[noreturn]] [[gnu::format(printf, 2, 3), gnu::cold]] void fail(int code, const char* format, ...);
-[[noreturn]] [[gnu::format(printf, 3, 4), gnu::cold]] void fail_on(Communicator* communicator, int code,
-                                                                   const char* format, ...);
+/// For fail_on() (communicators/fail_on.hpp).
+[[noreturn]] void fail_with_arguments(int code, std::shared_ptr<Communicator> communicator,
+                                      const char* format, va_list arguments);
 
 /// "MPI_ERR_RANK", ...; an empty string where the class is none of MPI's.
 [[nodiscard]] const char* name_of_class(int error_class) noexcept;

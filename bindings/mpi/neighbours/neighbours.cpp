@@ -33,6 +33,11 @@ struct Edges {
 Task exchange_with_neighbours(Channel channel, const void* sent, Edges out, void* received, Edges in) {
   Exchange exchange(channel);
   const Neighbours neighbours = neighbours_of(channel.communicator);
+  // Before anything is posted that would outlive a failure.
+  for (std::size_t edge = 0; edge < neighbours.sources.size(); ++edge)
+    static_cast<void>(in.type_of(static_cast<int>(edge)));
+  for (std::size_t edge = 0; edge < neighbours.destinations.size(); ++edge)
+    static_cast<void>(out.type_of(static_cast<int>(edge)));
   for (std::size_t edge = 0; edge < neighbours.sources.size(); ++edge) {
     const auto index = static_cast<int>(edge);
     exchange.receive(in.at(received, index), in.count_of(index), in.type_of(index), neighbours.sources[edge],

@@ -1,4 +1,5 @@
 // Receives: blocking, immediate and persistent.
+#include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/point_to_point/checks.hpp"
 #include "bindings/mpi/point_to_point/point_to_point_calls.hpp"
 #include "bindings/mpi/point_to_point/wait_for_request.hpp"
@@ -16,11 +17,12 @@ void store_status(MPI_Status* to, const MPI_Status& status) noexcept {
 void finish_receive(Request* request, MPI_Status* result) {
   wait_done(*request);
   const MPI_Status status = request->status;
-  Communicator* const communicator = request->communicator;
+  const std::shared_ptr<Communicator> communicator =
+      status.MPI_ERROR != MPI_SUCCESS ? keep(request->communicator) : nullptr;
   give_request(request);
   store_status(result, status);
-  if (status.MPI_ERROR != MPI_SUCCESS) [[unlikely]]
-    fail_with(communicator, status);
+  if (communicator != nullptr) [[unlikely]]
+    fail_with(communicator.get(), status);
 }
 
 void recv(void* buffer, MPI_Count count, Datatype& type, int source, int tag, Communicator& communicator,

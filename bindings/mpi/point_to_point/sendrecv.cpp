@@ -22,8 +22,15 @@ Bytes packed(const void* buffer, MPI_Count count, const Datatype& type) {
 /// An immediate send and receive: done when both are.
 struct Both final : RequestWork, RequestOwner {
   explicit Both(Request& request) noexcept : whole(request) {}
+  int complete(Request& request, MPI_Status&) override {
+    return request.status.MPI_ERROR != MPI_SUCCESS ? request.status.MPI_ERROR
+                                                   : send_error.load(std::memory_order_relaxed);
+  }
   void finish(Request& part) noexcept override {
-    if (part.what == Request::What::receive) whole.status = part.status;
+    if (part.what == Request::What::receive)
+      whole.status = part.status;
+    else
+      send_error.store(part.status.MPI_ERROR, std::memory_order_relaxed);  // told by the count below
     give_request(&part);
     end_one();
   }
@@ -37,6 +44,7 @@ struct Both final : RequestWork, RequestOwner {
     return part;
   }
   Request& whole;
+  std::atomic<int> send_error{MPI_SUCCESS};
   std::atomic<int> pending{1};  // and the call itself, so that it does not end meanwhile
   Bytes replaced;
 };

@@ -1,4 +1,5 @@
 // MPI_Wait, MPI_Test and their forms for several requests.
+#include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/requests/requests_calls.hpp"
@@ -22,10 +23,26 @@ void store_empty(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) *status = empty_status();
 }
 
+/// A communicator that lasts although its last request ends.
+class Retained {
+ public:
+  explicit Retained(Communicator* communicator) noexcept
+      : communicator_(communicator != nullptr ? retain(communicator) : nullptr) {}
+  Retained(const Retained&) = delete;
+  Retained& operator=(const Retained&) = delete;
+  ~Retained() {
+    if (communicator_ != nullptr) release(communicator_);
+  }
+  [[nodiscard]] Communicator* get() const noexcept { return communicator_; }
+
+ private:
+  Communicator* const communicator_;
+};
+
 /// Ends a request that is done, and fails with its error.
 void finish_one(MPI_Request& handle, MPI_Status* status) {
   Request& request = *find<Request>(handle);
-  Communicator* const communicator = retain(request.communicator);
+  const Retained communicator(request.communicator);
   MPI_Status own;
   own.MPI_ERROR = MPI_SUCCESS;
   const int error = finish_request(handle, &own);
@@ -35,8 +52,7 @@ void finish_one(MPI_Request& handle, MPI_Status* status) {
     *status = own;
     status->MPI_ERROR = old_error;
   }
-  release(communicator);  // the handler is that of a communicator that the program still has
-  if (error != MPI_SUCCESS) fail_with(communicator, own);
+  if (error != MPI_SUCCESS) fail_with(communicator.get(), own);
 }
 
 /// Ends those that are done of several; their statuses have their errors.
@@ -127,7 +143,7 @@ int test_for_any(int count, const MPI_Request* handles, bool& active) {
 }
 
 void finish_some(int count, MPI_Request* handles, int* done, int* indices, MPI_Status* statuses) {
-  Communicator* const communicator = communicator_of_first(count, handles);
+  const Retained communicator(communicator_of_first(count, handles));
   const Several several{count, handles, statuses};
   bool failed = false, ignored = false;
   *done = 0;
@@ -137,7 +153,7 @@ void finish_some(int count, MPI_Request* handles, int* done, int* indices, MPI_S
     failed |= several.finish(index, *done) != MPI_SUCCESS;
     indices[(*done)++] = index;
   }
-  if (failed) fail_in_status(communicator, several.first_failed);
+  if (failed) fail_in_status(communicator.get(), several.first_failed);
 }
 
 }  // namespace
@@ -164,8 +180,7 @@ void test(MPI_Request* handle, int* flag, MPI_Status* status) {
 void waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
   check_count(count);
   const Several several{count, handles, statuses};
-  Communicator* communicator = nullptr;
-  bool failed = false;
+  std::shared_ptr<Communicator> of_failed;
   for (int index = 0; index < count; ++index) {
     const Request* const request = request_of(handles[index]);
     if (!is_active(request)) {
@@ -173,11 +188,11 @@ void waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
         *status = empty_status();
       continue;
     }
-    communicator = request->communicator;
     wait_done(*request);
-    failed |= several.finish(index, index) != MPI_SUCCESS;
+    const Retained communicator(request->communicator);
+    if (several.finish(index, index) != MPI_SUCCESS) of_failed = keep(communicator.get());
   }
-  if (failed) fail_in_status(communicator, several.first_failed);
+  if (of_failed != nullptr) fail_in_status(of_failed.get(), several.first_failed);
 }
 
 void testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {

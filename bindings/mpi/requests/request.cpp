@@ -1,5 +1,6 @@
 #include "bindings/mpi/requests/request.hpp"
 
+#include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/transport/matching.hpp"

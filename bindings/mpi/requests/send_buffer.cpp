@@ -1,5 +1,6 @@
 #include "bindings/mpi/requests/send_buffer.hpp"
 
+#include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
@@ -9,15 +10,26 @@
 namespace weft::mpi {
 
 SendBuffer process_buffer;
+std::mutex flush_mutex;
 
 namespace {
+
+/// Ends the flushes of a buffer that is empty then.
+void give_back(SendBuffer& buffer, MPI_Count bytes) noexcept {
+  std::vector<Request*> ended;
+  {
+    const std::lock_guard lock(flush_mutex);
+    if (buffer.used.fetch_sub(bytes, std::memory_order_acq_rel) == bytes) ended.swap(buffer.flushes);
+  }
+  for (Request* const each : ended) request_signals().complete(*each);
+}
 
 /// Gives room back when a copy has left.
 struct BufferedSend final : RequestOwner {
   BufferedSend(SendBuffer& from, MPI_Count room) noexcept : buffer(from), bytes(room) {}
   void finish(Request& request) noexcept override {
     give_request(&request);
-    buffer.used.fetch_sub(bytes, std::memory_order_release);
+    give_back(buffer, bytes);
     delete this;
   }
   SendBuffer& buffer;
@@ -38,7 +50,7 @@ void post_buffered(Request& request, const void* data, MPI_Count count, Datatype
     world->endpoint.progress();
     const MPI_Count used = buffer.used.load(std::memory_order_relaxed) - needed;
     if (used + needed > buffer.size) {
-      buffer.used.fetch_sub(needed, std::memory_order_relaxed);
+      give_back(buffer, needed);
       fail_on(&communicator, MPI_ERR_BUFFER,
               "a message of %lld bytes does not fit the attached buffer of %lld, of which %lld are in use",
               static_cast<long long>(bytes), static_cast<long long>(buffer.size),
@@ -58,6 +70,7 @@ void post_buffered(Request& request, const void* data, MPI_Count count, Datatype
 
 void flush(SendBuffer& buffer) noexcept {
   world->endpoint.wait_until([&] { return buffer.used.load(std::memory_order_acquire) == 0; });
+  const std::lock_guard lock(flush_mutex);  // who gave the last room back is done with the buffer
 }
 
 }  // namespace weft::mpi

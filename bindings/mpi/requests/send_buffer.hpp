@@ -4,6 +4,8 @@
 #include "bindings/mpi/requests/request.hpp"
 
 #include <atomic>
+#include <mutex>
+#include <vector>
 
 namespace weft::mpi {
 
@@ -14,7 +16,11 @@ struct SendBuffer {
   MPI_Count size = 0;
   bool is_attached = false;
   std::atomic<MPI_Count> used{0};
+  std::vector<Request*> flushes;  // that end when nothing is used any more; under flush_mutex
 };
+
+/// Of all buffers: who gives the last room back may do so while the program detaches the buffer.
+extern std::mutex flush_mutex;
 
 /// The buffer of the process, for communicators without one.
 extern SendBuffer process_buffer;

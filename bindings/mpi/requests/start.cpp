@@ -87,9 +87,15 @@ void start_persistent(Request& request) {
   if (request.what == Request::What::receive) {
     post_buffer(request, request.buffer, request.count, *request.type, request.peer, request.tag,
                 request.context, true);
-  } else if (post_message(request, request.buffer, request.count, *request.type, request.peer, request.tag,
-                          request.context, request.mode)) {
-    request.state.store(Request::kDone, std::memory_order_relaxed);
+    return;
+  }
+  try {
+    if (post_message(request, request.buffer, request.count, *request.type, request.peer, request.tag,
+                     request.context, request.mode))
+      request.state.store(Request::kDone, std::memory_order_relaxed);
+  } catch (...) {  // a full buffer: the request may be started again
+    request.is_active = false;
+    throw;
   }
 }
 

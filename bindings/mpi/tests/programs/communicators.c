@@ -138,6 +138,20 @@ static void two_groups(void) {
   result = rank == 0 ? 77 : -1;
   MPI_Bcast(&result, 1, MPI_INT, color == 0 ? (own == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0, inter);
   CHECK(color == 0 || result == 77);
+  /* Two at a time, which the root begins in another order than those that receive. */
+  MPI_Comm second;
+  MPI_Comm_dup(inter, &second);
+  const int root = color == 0 ? (own == 0 ? MPI_ROOT : MPI_PROC_NULL) : 0;
+  int values[2] = {rank == 0 ? 5 : -1, rank == 0 ? 6 : -1};
+  MPI_Request both[2];
+  const int begun_first = color == 0 ? 1 : 0;
+  for (int turn = 0; turn < 2; ++turn) {
+    const int which = turn == 0 ? begun_first : 1 - begun_first;
+    MPI_Ibcast(&values[which], 1, MPI_INT, root, which == 0 ? inter : second, &both[which]);
+  }
+  MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+  CHECK(color == 0 || (values[0] == 5 && values[1] == 6));
+  MPI_Comm_free(&second);
   MPI_Barrier(inter);
   MPI_Intercomm_merge(inter, color, &merged);
   MPI_Comm_rank(merged, &own);

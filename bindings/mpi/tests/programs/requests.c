@@ -118,6 +118,67 @@ static void generalized(void) {
   CHECK(count == 11 && status.MPI_SOURCE == 3 && queried == 1 && freed_count == 1);
 }
 
+static int class_of(int code) {
+  int error_class;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+static void errors_are_told(void) {
+  MPI_Comm comm;
+  int big[8] = {0}, small;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Isendrecv(big, 8, MPI_INT, 0, 1, &small, 1, MPI_INT, 0, 1, comm, &request);
+  CHECK(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
+  /* The last reference to the communicator is the request's. */
+  MPI_Irecv(&small, 1, MPI_INT, 0, 2, comm, &request);
+  MPI_Send(big, 8, MPI_INT, 0, 2, comm);
+  MPI_Comm_free(&comm);
+  CHECK(class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
+}
+static void flush_ends_when_all_has_left(void) {
+  enum { kInts = 200000 };
+  static int out[kInts], in[kInts];
+  int size = kInts * (int)sizeof(int) + MPI_BSEND_OVERHEAD, flag;
+  char *memory = malloc((size_t)size), *detached;
+  MPI_Request request;
+  out[kInts - 1] = 7;
+  MPI_Buffer_attach(memory, size);
+  MPI_Bsend(out, kInts, MPI_INT, rank, 9, MPI_COMM_WORLD);
+  MPI_Buffer_iflush(&request);
+  MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  MPI_Recv(in, kInts, MPI_INT, rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(in[kInts - 1] == 7);
+  MPI_Buffer_iflush(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Buffer_detach(&detached, &size);
+  CHECK(detached == memory);
+  free(memory);
+}
+static void full_buffers_leave_requests_as_they_were(void) {
+  char memory[MPI_BSEND_OVERHEAD + 16], *detached;
+  int big[64] = {0}, size, in[64];
+  MPI_Comm comm;
+  MPI_Request request;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Buffer_attach(memory, sizeof memory);
+  MPI_Bsend_init(big, 64, MPI_INT, 0, 3, comm, &request);
+  CHECK(class_of(MPI_Start(&request)) == MPI_ERR_BUFFER);
+  MPI_Buffer_detach(&detached, &size);
+  CHECK(detached == memory);
+  char more[MPI_BSEND_OVERHEAD + sizeof big];
+  MPI_Buffer_attach(more, sizeof more);
+  CHECK(MPI_Start(&request) == MPI_SUCCESS);
+  MPI_Recv(in, 64, MPI_INT, 0, 3, comm, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  MPI_Buffer_detach(&detached, &size);
+  MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   next_rank = (rank + 1) % ranks;
@@ -127,6 +188,9 @@ int main(int argc, char** argv) {
   cancelled();
   freed();
   generalized();
+  errors_are_told();
+  flush_ends_when_all_has_left();
+  full_buffers_leave_requests_as_they_were();
   MPI_Finalize();
   return 0;
 }
