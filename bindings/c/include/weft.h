@@ -16,6 +16,7 @@
 #include <weft_c/base.h>
 #include <weft_c/collective.h>
 #include <weft_c/completion.h>
+#include <weft_c/context.h>
 #include <weft_c/endpoint.h>
 #include <weft_c/memory.h>
 #include <weft_c/message.h>

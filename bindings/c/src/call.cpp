@@ -73,6 +73,12 @@ weft_result result_of(Outcome outcome) noexcept {
   return outcome == Outcome::ok ? WEFT_OK : kOutcome + static_cast<weft_result>(outcome);
 }
 
+Outcome outcome_of(weft_result result) noexcept {
+  if (result == WEFT_OK) return Outcome::ok;
+  return result > kOutcome && result <= WEFT_REFUSED ? static_cast<Outcome>(result - kOutcome)
+                                                     : Outcome::refused;
+}
+
 weft_result result_of(Status status) noexcept {
   if (status.is_done()) return WEFT_OK;
   return status.is_posted() ? WEFT_POSTED : kRetry + static_cast<weft_result>(status.reason());

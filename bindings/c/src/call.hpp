@@ -3,6 +3,7 @@
 
 #include <weft_c/base.h>
 
+#include <weft/binding/call_context.hpp>
 #include <weft/status.hpp>
 
 #include <cstddef>
@@ -25,9 +26,10 @@ class BadArgument {
 /// Turns the exception that is being handled into a result, and keeps its line for weft_error_text().
 weft_result result_of_exception(const char* function) noexcept;
 
-/// Calls, and returns its result, or that of what it throws.
+/// Calls as `function`, which explanations of waits name, and returns its result, or that of what it throws.
 template <class Call>
 weft_result guarded(const char* function, const Call& call) noexcept {
+  const CallContext context(function);
   try {
     return call();
   } catch (...) {
@@ -67,5 +69,7 @@ Options options_of(const Options* given, const char* name) {
 
 [[nodiscard]] weft_result result_of(Outcome outcome) noexcept;
 [[nodiscard]] weft_result result_of(Status status) noexcept;
+/// How something has ended that a function of the program says; refused for what is no end.
+[[nodiscard]] Outcome outcome_of(weft_result result) noexcept;
 
 }  // namespace weft::c

@@ -107,7 +107,11 @@ weft_result weft_handler_create(weft_handler handler, void* context, weft_comple
   });
 }
 
-void weft_completion_destroy(weft_completion* completion) { delete completion; }
+void weft_completion_destroy(weft_completion* completion) {
+  // That of a graph belongs to the graph.
+  if (completion != nullptr && completion->kind == weft_completion::Kind::graph) return;
+  delete completion;
+}
 
 weft_result weft_expose(weft_runtime* runtime, weft_completion* completion, const weft_expose_options* given,
                         weft_remote* remote) {

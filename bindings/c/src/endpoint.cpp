@@ -7,9 +7,13 @@ namespace {
 
 weft_result waited(bool has_held) { return has_held ? WEFT_OK : WEFT_TIMED_OUT; }
 
+weft_probed probed(const weft::ProbedMessage& found) {
+  return {.tag = found.tag, .length = found.length, .peer = found.peer, .reserved = 0};
+}
+
 template <class Condition>
 weft_result wait_for(weft_endpoint* endpoint, int64_t timeout_ns, const Condition& condition) {
-  return with(endpoint, [&](auto& there) {
+  return waiting_with(endpoint, [&](auto& there) {
     if (timeout_ns == 0) {
       there.wait_until(condition);
       return WEFT_OK + 0;
@@ -62,19 +66,30 @@ weft_result weft_send_am(weft_endpoint* endpoint, int peer, weft_remote remote, 
 weft_result weft_post_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data, size_t size,
                            const weft_options* options) {
   return guarded(__func__, [&] {
-    const auto own = send_options(options);
-    return with(endpoint, [&](auto& there) {
-      return result_of(there.post_send(peer, tag, bytes_at(data, size), own));
+    weft::SendHandle handle;
+    const auto own = send_options(options, &handle);
+    const weft_result result = with(endpoint, [&](auto& there) {
+      return with_tag(options, tag, [&](const auto& what) {
+        return result_of(there.post_send(peer, what, bytes_at(data, size), own));
+      });
     });
+    if (own.handle != nullptr) store(handle, *options->send_handle);
+    return result;
   });
 }
 
 weft_result weft_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data, size_t size,
                       const weft_options* options) {
   return guarded(__func__, [&] {
-    const auto own = send_options(options);
-    return with(endpoint,
-                [&](auto& there) { return result_of(there.send(peer, tag, bytes_at(data, size), own)); });
+    weft::SendHandle handle;
+    const auto own = send_options(options, &handle);
+    const weft_result result = with(endpoint, [&](auto& there) {
+      return with_tag(options, tag, [&](const auto& what) {
+        return result_of(there.send(peer, what, bytes_at(data, size), own));
+      });
+    });
+    if (own.handle != nullptr) store(handle, *options->send_handle);
+    return result;
   });
 }
 
@@ -86,7 +101,9 @@ weft_result weft_post_receive(weft_endpoint* endpoint, int source, uint64_t tag,
     if (own.completion == nullptr)
       throw BadArgument("options->completion is null: a receive that is posted needs a completion object");
     const weft_result result = with(endpoint, [&](auto& there) {
-      return result_of(there.post_receive(source, tag, buffer_at(buffer, size), own));
+      return with_tag(options, tag, [&](const auto& what) {
+        return result_of(there.post_receive(source, what, buffer_at(buffer, size), own));
+      });
     });
     if (own.handle != nullptr) store(handle, *options->handle);
     return result;
@@ -98,7 +115,9 @@ weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void
   return guarded(__func__, [&] {
     const auto own = waiting_receive_options(options);
     return with(endpoint, [&](auto& there) {
-      weft::Message received = there.receive(source, tag, buffer_at(buffer, size), own);
+      weft::Message received = with_tag(options, tag, [&](const auto& what) {
+        return there.receive(source, what, buffer_at(buffer, size), own);
+      });
       const weft_result result = result_of(received.outcome());
       if (message != nullptr) weft::c::store(*message, std::move(received));
       return result;
@@ -113,16 +132,42 @@ int weft_cancel(weft_endpoint* endpoint, const weft_receive_handle* handle) {
   });
 }
 
+int weft_cancel_send(weft_endpoint* endpoint, const weft_send_handle* handle) {
+  return guarded(__func__, [&] {
+    const weft::SendHandle own = handle_in(present(handle, "handle"));
+    return with(endpoint, [&](auto& there) { return there.cancel(own) ? 1 : 0; });
+  });
+}
+
 weft_result weft_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
                        weft_probed* found) {
   return guarded(__func__, [&]() -> weft_result {
     const auto own = probe_options(options);
     present(found, "found");
     weft::ProbedMessage there_is;
-    if (!with(endpoint, [&](auto& there) { return there.probe(source, tag, there_is, own); }))
-      return WEFT_NOTHING;
-    *found = {.tag = there_is.tag, .length = there_is.length, .peer = there_is.peer, .reserved = 0};
+    const bool is_there = with(endpoint, [&](auto& there) {
+      return with_tag(options, tag,
+                      [&](const auto& what) { return there.probe(source, what, there_is, own); });
+    });
+    if (!is_there) return WEFT_NOTHING;
+    *found = probed(there_is);
     return WEFT_OK;
+  });
+}
+
+weft_result weft_wait_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
+                            weft_probed* found) {
+  return guarded(__func__, [&] {
+    const auto own = waiting_receive_options(options);
+    present(found, "found");
+    weft::ProbedMessage there_is;
+    const weft_result result = with(endpoint, [&](auto& there) {
+      return with_tag(options, tag, [&](const auto& what) {
+        return result_of(there.wait_probe(source, what, there_is, own));
+      });
+    });
+    if (result == WEFT_OK) *found = probed(there_is);
+    return result;
   });
 }
 
@@ -147,11 +192,16 @@ weft_result weft_wait_counter(weft_endpoint* endpoint, weft_completion* counter,
                               int64_t timeout_ns) {
   return guarded(__func__, [&] {
     auto& object = of_kind<weft::Counter>(counter, "counter");
-    return with(endpoint, [&](auto& there) {
-      if (timeout_ns != 0)
-        return waited(there.wait_for(object, target, weft::Timeout::of_nanoseconds(timeout_ns)));
-      there.wait(object, target);
-      return WEFT_OK + 0;
+    return waiting_with(endpoint, [&](auto& there) {
+      if (timeout_ns == 0) {
+        there.wait(object, target);
+        return WEFT_OK + 0;
+      }
+      const auto timeout = weft::Timeout::of_nanoseconds(timeout_ns);
+      if constexpr (requires { there.wait_for(object, target, timeout); })
+        return waited(there.wait_for(object, target, timeout));
+      else
+        return waited(there.wait_for([&] { return object.value() >= target; }, timeout));
     });
   });
 }
@@ -160,7 +210,7 @@ weft_result weft_wait_synchronizer(weft_endpoint* endpoint, weft_completion* syn
                                    int64_t timeout_ns) {
   return guarded(__func__, [&] {
     auto& object = of_kind<weft::Synchronizer>(synchronizer, "synchronizer");
-    return with(endpoint, [&](auto& there) {
+    return waiting_with(endpoint, [&](auto& there) {
       if (timeout_ns != 0) return waited(there.wait_for(object, weft::Timeout::of_nanoseconds(timeout_ns)));
       there.wait_ready(object);
       return WEFT_OK + 0;

@@ -9,14 +9,6 @@ using namespace weft::c;
 
 namespace {
 
-static_assert(sizeof(weft_remote_region) == sizeof(weft::RemoteRegion));
-
-weft::RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset) {
-  weft::RemoteRegion region;
-  std::memcpy(static_cast<void*>(&region), &present(key, "the key of the region"), sizeof region);
-  return region.at(offset);
-}
-
 /// Posts the packet at the address; it stays the program's unless it was taken over.
 template <class Post>
 weft_result post_packet(weft_endpoint* endpoint, void* address, std::size_t size, const Post& post) {
@@ -285,10 +277,15 @@ weft_result weft_post_am_packet(weft_endpoint* endpoint, int peer, weft_remote r
 weft_result weft_post_send_packet(weft_endpoint* endpoint, int peer, uint64_t tag, void* packet, size_t size,
                                   const weft_options* options) {
   return guarded(__func__, [&] {
-    const auto own = send_options(options);
-    return post_packet(endpoint, packet, size, [&](auto& there, weft::Packet& owned) {
-      return there.post_send(peer, tag, std::move(owned), size, own);
+    weft::SendHandle handle;
+    const auto own = send_options(options, &handle);
+    const weft_result result = post_packet(endpoint, packet, size, [&](auto& there, weft::Packet& owned) {
+      return with_tag(options, tag, [&](const auto& what) {
+        return there.post_send(peer, what, std::move(owned), size, own);
+      });
     });
+    if (own.handle != nullptr) store(handle, *options->send_handle);
+    return result;
   });
 }
 

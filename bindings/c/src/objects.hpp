@@ -10,9 +10,11 @@
 #include <weft/device.hpp>
 #include <weft/endpoint.hpp>
 #include <weft/matching.hpp>
+#include <weft/matching/context.hpp>
 #include <weft/memory.hpp>
 #include <weft/message.hpp>
 #include <weft/runtime.hpp>
+#include <weft/stream/stream.hpp>
 
 #include <memory>
 #include <string>
@@ -38,7 +40,14 @@ struct weft_region {
   weft::MemoryRegion region;
 };
 
+struct weft_context {
+  explicit weft_context(weft::MatchingContext its_context) : context(std::move(its_context)) {}
+  weft::MatchingContext context;
+};
+
 struct weft_endpoint {
+  /// That of a stream, which owns it.
+  weft_endpoint(weft::Runtime& its_runtime, weft::Stream& stream) : runtime(its_runtime), endpoint(&stream) {}
   template <class Bound>
   weft_endpoint(weft::Runtime& its_runtime, Bound& bound, bool is_serial) : runtime(its_runtime) {
     if (is_serial)
@@ -47,12 +56,12 @@ struct weft_endpoint {
       endpoint.emplace<weft::Endpoint>(bound);
   }
   weft::Runtime& runtime;
-  std::variant<std::monostate, weft::Endpoint, weft::SerialEndpoint> endpoint;
+  std::variant<std::monostate, weft::Endpoint, weft::SerialEndpoint, weft::Stream*> endpoint;
 };
 
 /// A completion object of any kind.
 struct weft_completion {
-  enum class Kind { queue, counter, synchronizer, handler };
+  enum class Kind { queue, counter, synchronizer, handler, graph };
 
   template <class Object>
   weft_completion(Kind its_kind, std::unique_ptr<Object> its_object)
@@ -63,12 +72,29 @@ struct weft_completion {
 
 namespace weft::c {
 
-/// Calls with the endpoint, of whichever kind it is.
+/// Calls with the endpoint, of whichever kind it is; that of a stream is entered for the call.
 template <class Call>
 decltype(auto) with(weft_endpoint* handle, const Call& call) {
   auto& endpoint = present(handle, "endpoint").endpoint;
   if (auto* const serial = std::get_if<SerialEndpoint>(&endpoint)) return call(*serial);
+  if (auto* const stream = std::get_if<Stream*>(&endpoint)) return (*stream)->with(call);
   return call(std::get<Endpoint>(endpoint));
+}
+/// with(), for waits: those of a stream attend to other streams as well.
+template <class Call>
+decltype(auto) waiting_with(weft_endpoint* handle, const Call& call) {
+  auto& endpoint = present(handle, "endpoint").endpoint;
+  if (auto* const stream = std::get_if<Stream*>(&endpoint)) return call(**stream);
+  if (auto* const serial = std::get_if<SerialEndpoint>(&endpoint)) return call(*serial);
+  return call(std::get<Endpoint>(endpoint));
+}
+/// with(), for `what` keeps the endpoint. Throws BadArgument for that of a stream.
+template <class Call>
+decltype(auto) with_own(weft_endpoint* handle, const char* what, const Call& call) {
+  if (std::holds_alternative<Stream*>(present(handle, "endpoint").endpoint))
+    throw BadArgument(std::string("endpoint is that of a stream, which ") + what +
+                      " cannot have: streams in groups have collectives");
+  return with(handle, call);
 }
 
 [[nodiscard]] inline weft_completion::Kind kind_of(const CompletionQueue*) noexcept {

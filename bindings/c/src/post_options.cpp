@@ -11,6 +11,10 @@ void refuse(bool is_set, const char* field) {
   if (is_set) throw BadArgument(std::string("options->") + field + " is set, and this operation has none");
 }
 
+void refuse_without(bool is_set, const char* field, const char* other) {
+  if (is_set) throw BadArgument(std::string("options->") + field + " is set without options->" + other);
+}
+
 void check_below(std::uint64_t value, std::uint64_t end, const char* field) {
   if (value >= end)
     throw BadArgument(std::string("options->") + field + " is " + std::to_string(value) +
@@ -21,12 +25,19 @@ void check_below(std::uint64_t value, std::uint64_t end, const char* field) {
 
 weft_options checked(const weft_options* given, unsigned fields) {
   const weft_options options = options_of(given, "options");
-  check_below(options.flags, 4, "flags");
+  check_below(options.flags, 8, "flags");
   check_below(options.message_class, 3, "message_class");
   check_below(options.policy, 4, "policy");
   refuse((fields & kTag) == 0 && options.tag != 0, "tag");
   refuse((fields & kClass) == 0 && options.message_class != 0, "message_class");
   refuse((fields & kMatching) == 0 && (options.policy != 0 || options.engine != 0), "policy or engine");
+  refuse((fields & kMatching) == 0 && options.context != nullptr, "context");
+  if (options.context == nullptr) refuse_without(options.part != 0, "part", "context");
+  if (options.context != nullptr && options.engine != 0)
+    throw BadArgument("options->engine is " + std::to_string(options.engine) +
+                      ", and options->context is set: a context has an engine of its own");
+  refuse((fields & kSend) == 0 && (options.flags & WEFT_SYNCHRONOUS) != 0, "flags, WEFT_SYNCHRONOUS");
+  refuse((fields & kSend) == 0 && options.send_handle != nullptr, "send_handle");
   refuse((fields & kDevice) == 0 && options.device != 0, "device");
   refuse((fields & kMask) == 0 && options.ignored_tag_bits != 0, "ignored_tag_bits");
   refuse((fields & kHandle) == 0 && options.handle != nullptr, "handle");
@@ -48,8 +59,8 @@ ActiveMessageOptions active_message_options(const weft_options* given) {
           .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
 }
 
-SendOptions send_options(const weft_options* given) {
-  const weft_options options = checked(given, kCompletion | kTimeout | kClass | kMatching | kDevice);
+SendOptions send_options(const weft_options* given, SendHandle* handle) {
+  const weft_options options = checked(given, kCompletion | kTimeout | kClass | kMatching | kDevice | kSend);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .policy = static_cast<MatchingPolicy>(options.policy),
@@ -58,7 +69,18 @@ SendOptions send_options(const weft_options* given) {
           .may_retry = may_retry(options),
           .may_complete_now = may_complete_now(options),
           .message_class = static_cast<MessageClass>(options.message_class),
-          .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns),
+          .synchronous = (options.flags & WEFT_SYNCHRONOUS) != 0,
+          .handle = options.send_handle != nullptr ? handle : nullptr};
+}
+
+ContextTag tag_in_context(const weft_options& options, std::uint64_t tag) {
+  const MatchingContext& context = options.context->context;
+  if (tag == WEFT_ANY_TAG && options.part == 0 && context.count() == 1) return context.any_tag();
+  if (tag > UINT32_MAX)
+    throw BadArgument("tag is " + std::to_string(tag) +
+                      ": in a context it must be below 2^32, or WEFT_ANY_TAG where the context has one part");
+  return context.tag(static_cast<std::uint32_t>(tag), options.part);
 }
 
 ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle) {
@@ -115,6 +137,28 @@ void store(const ReceiveHandle& handle, weft_receive_handle& memory) noexcept {
 
 ReceiveHandle handle_in(const weft_receive_handle& memory) noexcept {
   ReceiveHandle handle;
+  std::memcpy(static_cast<void*>(&handle), &memory, sizeof handle);
+  return handle;
+}
+
+static_assert(sizeof(weft_remote_region) == sizeof(RemoteRegion));
+
+RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset) {
+  RemoteRegion region;
+  std::memcpy(static_cast<void*>(&region), &present(key, "the key of the region"), sizeof region);
+  return region.at(offset);
+}
+
+static_assert(sizeof(SendHandle) <= sizeof(weft_send_handle));
+static_assert(std::is_trivially_copyable_v<SendHandle>);
+
+void store(const SendHandle& handle, weft_send_handle& memory) noexcept {
+  memory = {};
+  std::memcpy(&memory, &handle, sizeof handle);
+}
+
+SendHandle handle_in(const weft_send_handle& memory) noexcept {
+  SendHandle handle;
   std::memcpy(static_cast<void*>(&handle), &memory, sizeof handle);
   return handle;
 }

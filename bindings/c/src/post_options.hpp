@@ -3,6 +3,8 @@
 
 #include "objects.hpp"
 
+#include <weft_c/memory.h>
+
 namespace weft::c {
 
 /// Fields of weft_options that only some operations have.
@@ -16,6 +18,7 @@ enum Field : unsigned {
   kSignal = 64,
   kCompletion = 128,  // and user_data
   kTimeout = 256,
+  kSend = 512,  // synchronous, send_handle
 };
 
 /// Throws BadArgument for a value that is none, and for a field that the operation does not have.
@@ -32,7 +35,8 @@ enum Field : unsigned {
 }
 
 [[nodiscard]] ActiveMessageOptions active_message_options(const weft_options* given);
-[[nodiscard]] SendOptions send_options(const weft_options* given);
+/// `handle`: filled by the library in place of the program's.
+[[nodiscard]] SendOptions send_options(const weft_options* given, SendHandle* handle);
 /// `handle`: filled by the library in place of the program's.
 [[nodiscard]] ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle);
 /// Of receives that wait, and of probes.
@@ -40,9 +44,24 @@ enum Field : unsigned {
 [[nodiscard]] ReceiveOptions probe_options(const weft_options* given);
 [[nodiscard]] AccessOptions access_options(const weft_options* given);
 
+/// Throws BadArgument for a tag that no context has.
+[[nodiscard]] ContextTag tag_in_context(const weft_options& options, std::uint64_t tag);
+/// Calls with the tag, or with the tag in the context that the options name. After the options were checked.
+template <class Call>
+decltype(auto) with_tag(const weft_options* given, std::uint64_t tag, const Call& call) {
+  const weft_options options = options_of(given, "options");
+  if (options.context == nullptr) return call(tag);
+  return call(tag_in_context(options, tag));
+}
+
 /// A handle in the memory of the program, and back.
 void store(const ReceiveHandle& handle, weft_receive_handle& memory) noexcept;
 [[nodiscard]] ReceiveHandle handle_in(const weft_receive_handle& memory) noexcept;
+void store(const SendHandle& handle, weft_send_handle& memory) noexcept;
+[[nodiscard]] SendHandle handle_in(const weft_send_handle& memory) noexcept;
+
+/// A place in a region of a peer.
+[[nodiscard]] RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset);
 
 /// Bytes of the program. Throws BadArgument for none at null.
 [[nodiscard]] inline Bytes bytes_at(const void* data, std::size_t size) {

@@ -73,7 +73,9 @@ typedef struct weft_endpoint weft_endpoint;     /* posts and progresses */
 typedef struct weft_engine weft_engine;         /* matches sends with receives */
 typedef struct weft_completion weft_completion; /* is signalled by operations and messages */
 typedef struct weft_region weft_region;         /* memory that peers may access */
-typedef struct weft_collective weft_collective; /* operations of all ranks */
+typedef struct weft_collective weft_collective; /* operations of all ranks of a team */
+typedef struct weft_context weft_context;       /* keeps messages apart: weft_c/context.h */
+typedef struct weft_team weft_team;             /* a list of ranks: weft_c/team.h */
 
 /* The handle of a completion object of a peer, which travels in messages. 0: none. */
 typedef uint64_t weft_remote;

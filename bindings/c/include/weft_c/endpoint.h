@@ -29,7 +29,9 @@ enum {
   /* An operation that ends during the post is WEFT_OK, and its completion object is not signalled: the faster choice. */
   WEFT_MAY_COMPLETE_NOW = 1,
   /* Instead of a reason to try again, the operation goes to the backlog, while that has room. */
-  WEFT_NO_RETRY = 2
+  WEFT_NO_RETRY = 2,
+  /* Of sends: they end only when a receive has matched them. Needs a completion object, except in weft_send(). */
+  WEFT_SYNCHRONOUS = 4
 };
 
 typedef enum weft_class { WEFT_CLASS_NORMAL = 0, WEFT_CLASS_CONTROL = 1, WEFT_CLASS_BULK = 2 } weft_class;
@@ -51,13 +53,18 @@ typedef struct weft_receive_handle {
   uint64_t words[4];
 } weft_receive_handle;
 
+/* Names a posted send, for weft_cancel_send(). */
+typedef struct weft_send_handle {
+  uint64_t words[2];
+} weft_send_handle;
+
 /* Options of operations. A field that the operation does not have must be 0. */
 typedef struct weft_options {
   size_t size;                 /* sizeof(weft_options) */
   weft_completion* completion; /* is signalled exactly once at the end of the operation; null: none */
   void* user_data;             /* of the message that signals it */
   int64_t timeout_ns;          /* from the post on; 0: none; below 0: the operation is tried once */
-  uint32_t flags;              /* WEFT_MAY_COMPLETE_NOW, WEFT_NO_RETRY */
+  uint32_t flags;              /* WEFT_MAY_COMPLETE_NOW, WEFT_NO_RETRY, WEFT_SYNCHRONOUS */
   uint32_t tag;                /* of active messages and signals: travels with them */
   uint32_t message_class;      /* weft_class, of active messages and sends */
   uint32_t policy;             /* weft_policy, of sends, receives and probes */
@@ -67,6 +74,12 @@ typedef struct weft_options {
   uint64_t ignored_tag_bits;
   weft_receive_handle* handle; /* of receives: filled when the answer is WEFT_POSTED; may be null */
   weft_remote signal;          /* of accesses: this object of the peer is signalled, too; 0: none */
+  /* Of sends, receives and probes: the matching context that they are in, and its part; tags then have 32 bits, and `engine`
+   * is 0. Null: none. */
+  const weft_context* context;
+  uint32_t part;
+  uint32_t reserved;
+  weft_send_handle* send_handle; /* of sends: filled when the answer is WEFT_POSTED; may be null */
 } weft_options;
 
 /* Active messages: `remote`, a completion object of `peer`, is signalled with the payload. weft_post_am never blocks;
@@ -91,6 +104,8 @@ WEFT_C_API weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_
                                     const weft_options* options, weft_message* message);
 /* 1: the receive has been cancelled, and its completion object signalled; 0: it has matched a message, or has ended. */
 WEFT_C_API int weft_cancel(weft_endpoint* endpoint, const weft_receive_handle* handle);
+/* Asks for the end of a send that no receive has matched. 1: it ends soon, and its outcome says how; 0: it has ended. */
+WEFT_C_API int weft_cancel_send(weft_endpoint* endpoint, const weft_send_handle* handle);
 
 typedef struct weft_probed {
   uint64_t tag;
@@ -102,6 +117,9 @@ typedef struct weft_probed {
 /* Describes the message that such a receive would get. Returns WEFT_NOTHING when none has arrived. Does not progress. */
 WEFT_C_API weft_result weft_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
                                   weft_probed* found);
+/* Progresses until there is one, options->timeout_ns has passed, or no rank is left that could send it. */
+WEFT_C_API weft_result weft_wait_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
+                                       weft_probed* found);
 
 /* Delivers what has arrived and continues what is under way; never blocks. Returns how much it did. */
 WEFT_C_API size_t weft_progress(weft_endpoint* endpoint);
