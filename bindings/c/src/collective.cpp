@@ -1,34 +1,11 @@
-#include "objects.hpp"
-
-#include <weft_c/collective.h>
-
-#include <weft/collective.hpp>
+#include "collective.hpp"
 
 #include "post_options.hpp"
 #include "reduction.hpp"
 
 using namespace weft::c;
 
-struct weft_collective {
-  template <class Endpoint>
-  weft_collective(weft::Runtime& runtime, Endpoint& endpoint, const weft::CollectiveOptions& options)
-      : collective(runtime, endpoint, options) {}
-  weft::Collective collective;
-};
-
 namespace {
-
-weft::Collective& collective_in(weft_collective* collective) {
-  return present(collective, "collective").collective;
-}
-
-/// The length of `blocks` blocks.
-std::size_t length_of(std::size_t blocks, std::size_t size) {
-  if (blocks != 0 && size > SIZE_MAX / blocks)
-    throw BadArgument("a block has " + std::to_string(size) + " bytes, of which there are " +
-                      std::to_string(blocks) + ": no buffer is that long");
-  return blocks * size;
-}
 
 std::size_t ranks_of(const weft::Collective& collective) {
   return static_cast<std::size_t>(collective.size());
@@ -54,8 +31,18 @@ weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoin
     weft::CollectiveOptions own{.timeout = weft::Timeout::of_nanoseconds(options.timeout_ns)};
     if (options.key != 0) own.key = options.key;
     weft::Runtime& there = present(runtime, "runtime").runtime;
-    return with(endpoint, [&](auto& bound) { return std::make_unique<weft_collective>(there, bound, own); });
+    const weft::Team team = options.team != nullptr ? options.team->team : weft::Team::world(there);
+    return with_own(endpoint, "a collective",
+                    [&](auto& bound) { return std::make_unique<weft_collective>(there, bound, team, own); });
   });
+}
+
+int weft_collective_rank(const weft_collective* collective) {
+  return guarded(__func__, [&] { return present(collective, "collective").there->rank(); });
+}
+
+int weft_collective_size(const weft_collective* collective) {
+  return guarded(__func__, [&] { return present(collective, "collective").there->size(); });
 }
 
 void weft_collective_destroy(weft_collective* collective) { delete collective; }

@@ -45,9 +45,7 @@ AnyReduction known(std::uint32_t operation) {
   return {.element_size = sizeof(T), .apply = combine_of<T>(operation)};
 }
 
-}  // namespace
-
-AnyReduction reduction_of(const weft_reduction& given) {
+AnyReduction in_any_order(const weft_reduction& given) {
   if (given.combine != nullptr)
     return {.element_size = given.element_size, .apply = given.combine, .context = given.context};
   switch (given.type) {
@@ -75,6 +73,14 @@ AnyReduction reduction_of(const weft_reduction& given) {
       throw BadArgument("reduction->type is " + std::to_string(given.type) +
                         ": it must be one of WEFT_INT32 to WEFT_UINT16");
   }
+}
+
+}  // namespace
+
+AnyReduction reduction_of(const weft_reduction& given) {
+  AnyReduction reduction = in_any_order(given);
+  reduction.is_commutative = given.in_order == 0;
+  return reduction;
 }
 
 }  // namespace weft::c

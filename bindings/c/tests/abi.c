@@ -23,9 +23,11 @@ FIXED(size_of_engine_options, sizeof(weft_engine_options) == 16);
 FIXED(size_of_endpoint_options, sizeof(weft_endpoint_options) == 24);
 FIXED(size_of_queue_options, sizeof(weft_queue_options) == 24);
 FIXED(size_of_expose_options, sizeof(weft_expose_options) == 16);
-FIXED(size_of_collective_options, sizeof(weft_collective_options) == 24);
-FIXED(size_of_reduction, sizeof(weft_reduction) == 40);
+FIXED(size_of_collective_options, sizeof(weft_collective_options) == 32 && offsetof(weft_collective_options, team) == 24);
+FIXED(size_of_reduction, sizeof(weft_reduction) == 48 && offsetof(weft_reduction, in_order) == 40);
+FIXED(size_of_arguments, sizeof(weft_collective_arguments) == 136 && offsetof(weft_collective_arguments, sources) == 104);
 FIXED(size_of_context_options, sizeof(weft_context_options) == 48 && sizeof(weft_context_numbers) == 8);
+FIXED(values_of_kinds, WEFT_COLLECTIVE_ALLREDUCE == 3 && WEFT_COLLECTIVE_NEIGHBOR_ALLTOALL == 12);
 FIXED(values_of_results, WEFT_POSTED == 1 && WEFT_RETRY_NO_SLOT == 17 && WEFT_RETRY_IN_FLIGHT == 24 && WEFT_TRUNCATED == 33 &&
                              WEFT_REFUSED == 37 && WEFT_NOTHING == 48 && WEFT_ERROR_INTERNAL == -4);
 FIXED(values_of_operations, WEFT_RECEIVE == 3 && WEFT_ATOMIC_ARRIVED == 9 && WEFT_PEER_FAILURE == 13);
