@@ -117,6 +117,44 @@ int main(void) {
   MUST(weft_wait_queue(endpoint, queue, 0, &message));
   weft_message_free(&message);
 
+  {
+    weft_context_options by = {0};
+    weft_context* context = NULL;
+    weft_context* second_of_key_42 = NULL;
+    weft_team* team = NULL;
+    const int twice[2] = {0, 0};
+    by.size = sizeof by;
+    by.flags = 64;
+    say("flags of a context", weft_context_create(runtime, &by, &context), WEFT_ERROR_ARGUMENT);
+    by.flags = 0;
+    by.key_plus_1 = 43;
+    MUST(weft_context_create(runtime, &by, &context));
+    say("two contexts of one key", weft_context_create(runtime, &by, &second_of_key_42), WEFT_ERROR_USE);
+    REQUIRE(second_of_key_42 == NULL);
+    by.endpoint = endpoint;
+    say("a key and an endpoint", weft_context_create(runtime, &by, &second_of_key_42), WEFT_ERROR_ARGUMENT);
+    options.part = 1;
+    say("a part without context", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    options.context = context;
+    say("no such part", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_USE);
+    options.part = 0;
+    say("tag of a context", weft_post_send(endpoint, 0, 0x100000000u, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    options.engine = 3;
+    say("engine in a context", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    options.engine = 0;
+    say("context of an active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    options.context = NULL;
+    options.flags = WEFT_SYNCHRONOUS;
+    say("synchronous active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    say("synchronous without completion", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_USE);
+    options.flags = 0;
+    weft_context_destroy(context);
+    say("a rank twice in a team", weft_team_create(runtime, twice, 2, &team), WEFT_ERROR_USE);
+    say("a range that leaves the job", weft_team_of_range(runtime, 0, 3, 1, &team), WEFT_ERROR_USE);
+    REQUIRE(team == NULL);
+    say("size of no team", weft_team_size(NULL), WEFT_ERROR_ARGUMENT);
+  }
+
   nowhere.rank = -1;
   say("a region of nobody", weft_put(endpoint, 0, &nowhere, 0, bytes, 1, NULL), WEFT_ERROR_USE);
   say("no region", weft_get(endpoint, 0, NULL, 0, bytes, 1, NULL), WEFT_ERROR_ARGUMENT);
@@ -136,6 +174,18 @@ int main(void) {
   reduction.type = 77;
   say("no such type", weft_allreduce(all, bytes, bytes, 1, &reduction), WEFT_ERROR_ARGUMENT);
 
+  {
+    weft_collective_arguments what = {0};
+    what.size = sizeof what;
+    what.kind = 40;
+    say("no such collective", weft_collective_run(all, &what), WEFT_ERROR_ARGUMENT);
+    what.kind = WEFT_COLLECTIVE_REDUCE;
+    say("no reduction", weft_collective_run(all, &what), WEFT_ERROR_USE);
+    what.kind = WEFT_COLLECTIVE_BROADCAST;
+    what.to_count = 8;
+    say("no buffer", weft_collective_post(all, &what, NULL, NULL), WEFT_ERROR_USE);
+    say("no arguments", weft_collective_run(all, NULL), WEFT_ERROR_ARGUMENT);
+  }
   weft_collective_destroy(all);
   weft_completion_destroy(NULL);
   weft_completion_destroy(handler);

@@ -42,6 +42,12 @@ class CInterface(unittest.TestCase):
             with self.subTest(network=network):
                 self.assertEqual(self.succeeds(2, program("c-test-operations"), network, told="a put of 7 bytes at offset 60"), "ok\nok\n")
 
+    def test_contexts_and_teams(self):
+        for ranks, network in ((3, "auto"), (2, "tcp")):
+            for name in ("contexts_and_teams",):
+                with self.subTest(ranks=ranks, network=network, program=name):
+                    self.assertEqual(self.succeeds(ranks, program(f"c-test-{name}"), network), "ok\n" * ranks)
+
     def test_what_is_wrong_has_a_line_that_names_function_and_value(self):
         lines = dict(line.split(" | ", 1) for line in self.succeeds(1, program("c-test-misuse")).splitlines())
         self.assertGreaterEqual(len(lines), 30)
@@ -52,6 +58,8 @@ class CInterface(unittest.TestCase):
         self.assertIn("99", lines["no rank"])
         self.assertIn("engine", lines["engine of an active message"])
         self.assertIn("another kind", lines["a counter is no queue"])
+        self.assertIn("4294967296", lines["tag of a context"])
+        self.assertIn("40", lines["no such collective"])
 
     def test_sizes_and_values_are_those_of_the_first_version(self):
         self.assertEqual(subprocess.run([program("c-test-abi")], capture_output=True, text=True, check=True).stdout, "ok\n")
