@@ -18,6 +18,7 @@
 #include <weft_c/completion.h>
 #include <weft_c/context.h>
 #include <weft_c/endpoint.h>
+#include <weft_c/graph.h>
 #include <weft_c/memory.h>
 #include <weft_c/message.h>
 #include <weft_c/runtime.h>
