@@ -22,6 +22,7 @@
 #include <weft_c/memory.h>
 #include <weft_c/message.h>
 #include <weft_c/runtime.h>
+#include <weft_c/stream.h>
 #include <weft_c/team.h>
 
 #endif

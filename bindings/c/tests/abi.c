@@ -27,6 +27,8 @@ FIXED(size_of_collective_options, sizeof(weft_collective_options) == 32 && offse
 FIXED(size_of_reduction, sizeof(weft_reduction) == 48 && offsetof(weft_reduction, in_order) == 40);
 FIXED(size_of_arguments, sizeof(weft_collective_arguments) == 136 && offsetof(weft_collective_arguments, sources) == 104);
 FIXED(size_of_context_options, sizeof(weft_context_options) == 48 && sizeof(weft_context_numbers) == 8);
+FIXED(size_of_stream_options, sizeof(weft_stream_options) == 16 && sizeof(weft_stream_group_options) == 16);
+FIXED(size_of_stream_address, sizeof(weft_stream_address) == 8);
 FIXED(values_of_kinds, WEFT_COLLECTIVE_ALLREDUCE == 3 && WEFT_COLLECTIVE_NEIGHBOR_ALLTOALL == 12);
 FIXED(values_of_results, WEFT_POSTED == 1 && WEFT_RETRY_NO_SLOT == 17 && WEFT_RETRY_IN_FLIGHT == 24 && WEFT_TRUNCATED == 33 &&
                              WEFT_REFUSED == 37 && WEFT_NOTHING == 48 && WEFT_ERROR_INTERNAL == -4);

@@ -42,9 +42,9 @@ class CInterface(unittest.TestCase):
             with self.subTest(network=network):
                 self.assertEqual(self.succeeds(2, program("c-test-operations"), network, told="a put of 7 bytes at offset 60"), "ok\nok\n")
 
-    def test_contexts_and_teams(self):
+    def test_contexts_teams_graphs_and_streams(self):
         for ranks, network in ((3, "auto"), (2, "tcp")):
-            for name in ("contexts_and_teams",):
+            for name in ("contexts_and_teams", "graphs_and_streams"):
                 with self.subTest(ranks=ranks, network=network, program=name):
                     self.assertEqual(self.succeeds(ranks, program(f"c-test-{name}"), network), "ok\n" * ranks)
 
