@@ -153,6 +153,20 @@ LCT_API void LCT_queue_push(LCT_queue_t queue, void* val);
 /* NULL: it is empty. */
 LCT_API void* LCT_queue_pop(LCT_queue_t queue);
 
+/* Ranks, and what they publish: keys and values of fewer than LCT_PMI_STRING_LIMIT characters. What a rank
+   has published before LCT_pmi_barrier(), all can get after it. The first call of any of these initialises.
+   Errors end the program. */
+#define LCT_PMI_STRING_LIMIT 255
+LCT_API void LCT_pmi_initialize(void);
+LCT_API int LCT_pmi_initialized(void);
+LCT_API int LCT_pmi_get_rank(void);
+LCT_API int LCT_pmi_get_size(void);
+LCT_API void LCT_pmi_publish(char* key, char* value);
+LCT_API void LCT_pmi_getname(int rank, char* key, char* value);
+/* Waits for all ranks, none of whose devices progresses meanwhile. */
+LCT_API void LCT_pmi_barrier(void);
+LCT_API void LCT_pmi_finalize(void);
+
 /* Options of a command line: --name=7, --name 7, or --name alone for those without a value. */
 typedef void* LCT_args_parser_t;
 LCT_API LCT_args_parser_t LCT_args_parser_alloc(void);
