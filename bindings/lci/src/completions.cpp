@@ -25,7 +25,7 @@ const char* text_of(weft::Operation operation) noexcept {
 }
 
 comp_attr_t attributes_of(attr_comp_type_t type, void* user_context) {
-  const global_attr_t process = get_g_default_attr();
+  const global_attr_t process = requested_attributes();
   comp_attr_t attr;
   attr.comp_type = type;
   attr.sync_threshold = process.sync_threshold;
@@ -66,40 +66,62 @@ errorcode_t Delivery::failed(const weft::Message& message, weft::Outcome outcome
 }
 
 void* Delivery::keep_large(weft::Message& message) const noexcept {
-  allocator_base_t& allocator = runtime_ != nullptr ? runtime_->payloads.allocator() : g_allocator_default;
-  if (runtime_ != nullptr && message.size() > runtime_->packet_bytes && message.is_owner()) {
+  const std::size_t size = message.size();
+  if (message.is_owner()) {
     const weft::Payload payload = message.release();
-    if (payload.owner == &runtime_->payloads) return payload.data;
-    void* const copy = allocator.allocate(payload.size);
-    if (copy != nullptr) std::memcpy(copy, payload.data, payload.size);
+    if (dynamic_cast<const ObjectPayloads*>(payload.owner) != nullptr) return payload.data;
+    void* const copy = copy_of(payload.data, size, message.peer());
     payload.free();
     return copy;
   }
-  void* const copy = allocator.allocate(message.size());
+  return copy_of(message.data(), size, message.peer());
+}
+
+void* Delivery::copy_of(const std::byte* data, std::size_t size, int rank) const noexcept {
+  allocator_base_t& allocator = payloads_ != nullptr ? payloads_->allocator() : g_allocator_default;
+  void* const copy = allocator.allocate(size);
   if (copy == nullptr) {
-    std::fprintf(stderr, "lci: the allocator has no %zu bytes for an active message from rank %d\n",
-                 message.size(), message.peer());
+    std::fprintf(stderr, "lci: the allocator has no %zu bytes for an active message from rank %d\n", size,
+                 rank);
     std::abort();  // the message was taken over: it would be lost silently
   }
-  std::memcpy(copy, message.data(), message.size());
+  std::memcpy(copy, data, size);
   return copy;
 }
 
-void* Delivery::packet() const noexcept { return runtime_->held.take(runtime_->runtime); }
-
 void signal_with(weft::Completion& completion, const status_t& status) {
   weft::Message message(
-      weft::MessageFields{.operation = weft::Operation::send,
+      weft::MessageFields{.operation = kMadeBySignal,
                           .peer = status.rank,
                           .tag = status.tag,
                           .bytes = {static_cast<const std::byte*>(status.buffer), status.size},
-                          .user_data = status.user_context});
+                          .user_data = status.user_context,
+                          .device = static_cast<std::uint32_t>(status.error.errorcode)});
   completion.signal(message);
+}
+
+void Rcomps::note(weft::RemoteCompletion handle) {
+  const auto before = static_cast<std::uint16_t>(handle.generation() - 1);
+  if (before == 0 && table_ == nullptr) return;
+  if (table_ == nullptr) table_ = std::make_unique<std::atomic<std::uint16_t>[]>(kEnd);
+  table_[handle.id()].store(before, std::memory_order_relaxed);
+  again_.store(table_.get(), std::memory_order_release);
+}
+void Rcomps::refuse_number(rcomp_t rcomp) {
+  refuse("the number of a remote completion is " + std::to_string(rcomp) + ": it must be at most " +
+         std::to_string(kEnd - 1));
 }
 
 void Registered::add(runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t& object) {
   const std::lock_guard lock(registered_mutex);
   registered.push_back({&runtime, rcomp, &object});
+}
+void Registered::claim(const runtime_impl_t& runtime, const comp_impl_t& object) {
+  const std::lock_guard lock(registered_mutex);
+  for (const Registration& each : registered)
+    if (each.object == &object && each.runtime != &runtime)
+      refuse("register_rcomp: the completion object is registered with another runtime as " +
+             std::to_string(each.rcomp));
 }
 comp_impl_t* Registered::take(const runtime_impl_t& runtime, rcomp_t rcomp) {
   const std::lock_guard lock(registered_mutex);
@@ -140,12 +162,13 @@ weft::Completion& make_user_completion(comp_impl_t& object) {
 void bind(comp_impl_t& object, runtime_impl_t& runtime) {
   weft::Completion& completion = *completion_of(comp_t(&object));
   if (object.attr.comp_type == attr_comp_type_t::custom)
-    static_cast<UserCompletion&>(completion).bind(runtime);
+    static_cast<UserCompletion&>(completion).payloads().bind(runtime.payloads);
   else
-    static_cast<OwnCompletion&>(object).bind(runtime, completion);
+    static_cast<OwnCompletion&>(object).payloads().bind(runtime.payloads);
 }
 
 bool SyncCompletion::test(status_t* statuses) {
+  if (attr.sync_threshold == 0) return true;
   if (!sync_.test() || is_taken_.test_and_set(std::memory_order_acquire)) return false;
   const bool is_complete = sync_.ready();
   if (is_complete) {
@@ -178,8 +201,8 @@ comp_t alloc_sync_x::call() const {
   comp_attr_t attr = attributes_of(attr_comp_type_t::sync, m_user_context);
   attr.sync_threshold = m_threshold.get_value_or(attr.sync_threshold);
   attr.zero_copy_am = m_zero_copy_am.get_value_or(attr.zero_copy_am);
-  if (attr.sync_threshold < 1)
-    refuse("alloc_sync: the threshold is " + std::to_string(attr.sync_threshold) + ": it must be at least 1");
+  if (attr.sync_threshold < 0)
+    refuse("alloc_sync: the threshold is " + std::to_string(attr.sync_threshold) + ": it must be at least 0");
   return make<SyncCompletion>(m_runtime, attr);
 }
 comp_t alloc_counter_x::call() const {
@@ -219,9 +242,9 @@ status_t cq_pop(comp_t comp) { return of_kind<QueueCompletion>(comp, attr_comp_t
 rcomp_t reserve_rcomps_x::call() const {
   runtime_impl_t& runtime = runtime_of(m_runtime);
   const std::lock_guard lock(runtime.mutex);
-  if (m_n > Rcomp::kEnd - runtime.next_rcomp)
-    refuse("reserve_rcomps: of " + std::to_string(Rcomp::kEnd - Rcomp::kFirst) + " numbers " +
-           std::to_string(Rcomp::kEnd - runtime.next_rcomp) + " are left, which is less than " +
+  if (m_n > Rcomps::kEnd - runtime.next_rcomp)
+    refuse("reserve_rcomps: of " + std::to_string(Rcomps::kEnd - Rcomps::kFirst) + " numbers " +
+           std::to_string(Rcomps::kEnd - runtime.next_rcomp) + " are left, which is less than " +
            std::to_string(m_n));
   const rcomp_t first = runtime.next_rcomp;
   runtime.next_rcomp += m_n;
@@ -231,18 +254,21 @@ rcomp_t reserve_rcomps_x::call() const {
 rcomp_t register_rcomp_x::call() const {
   if (m_comp.is_empty()) refuse_empty_handle("comp");
   runtime_impl_t& runtime = runtime_of(m_runtime);
+  if (m_rcomp >= Rcomps::kEnd) static_cast<void>(runtime.rcomps.handle(m_rcomp, 0));  // refuses it
+  Registered::claim(runtime, *m_comp.p_impl);
   bind(*m_comp.p_impl, runtime);
+  weft::Completion& completion = *completion_of(m_comp);
   const rcomp_t number = m_rcomp != 0 ? m_rcomp : reserve_rcomps_x(1).runtime(runtime_t(&runtime))();
-  const weft::RemoteCompletion handle =
-      runtime.runtime.expose(*completion_of(m_comp), {.id = Rcomp::handle(number, 0).id()});
-  Registered::add(runtime, Rcomp::of(handle), *m_comp.p_impl);
-  return Rcomp::of(handle);
+  const std::lock_guard lock(runtime.mutex);
+  runtime.rcomps.note(runtime.runtime.expose(completion, {.id = number}));
+  Registered::add(runtime, number, *m_comp.p_impl);
+  return number;
 }
 
 void deregister_rcomp_x::call() const {
   comp_impl_t* const object = Registered::take(runtime_of(m_runtime), m_rcomp);
   if (object == nullptr) refuse("deregister_rcomp: " + std::to_string(m_rcomp) + " is not registered");
-  completion_of(comp_t(object))->withdraw(Rcomp::handle(m_rcomp, 0));
+  completion_of(comp_t(object))->withdraw(runtime_of(m_runtime).rcomps.handle(m_rcomp, 0));
 }
 
 }  // namespace lci

@@ -17,42 +17,35 @@ struct comp_access_t {
 class OwnCompletion : public comp_impl_t {
  public:
   using comp_impl_t::comp_impl_t;
-  /// Tells the object of the runtime whose allocator and packets it delivers into; the first one counts.
-  void bind(runtime_impl_t& runtime, weft::Completion& completion) {
-    runtime_impl_t* none = nullptr;
-    if (runtime_.compare_exchange_strong(none, &runtime, std::memory_order_acq_rel))
-      completion.set_allocator(runtime.payloads);
-  }
+  [[nodiscard]] ObjectPayloads& payloads() noexcept { return payloads_; }
 
  protected:
-  [[nodiscard]] Delivery delivery() const noexcept {
-    return {runtime_.load(std::memory_order_relaxed), attr.zero_copy_am};
+  /// `completion`: weft's side of the object, which lives as long as this.
+  void attach(weft::Completion& completion) {
+    comp_access_t::completion(*this) = &completion;
+    completion.set_allocator(payloads_);
   }
+  [[nodiscard]] Delivery delivery() const noexcept { return {payloads_.of_runtime(), attr.zero_copy_am}; }
 
  private:
-  std::atomic<runtime_impl_t*> runtime_{nullptr};
+  ObjectPayloads payloads_;
 };
 
 /// Weft's side of an object that a program has derived from comp_impl_t.
 class UserCompletion final : public weft::Completion {
  public:
-  explicit UserCompletion(comp_impl_t& user) noexcept : user_(user) {}
+  explicit UserCompletion(comp_impl_t& user) : user_(user) { set_allocator(payloads_); }
   ~UserCompletion() override { retire(); }
-  void bind(runtime_impl_t& runtime) {
-    runtime_impl_t* none = nullptr;
-    if (runtime_.compare_exchange_strong(none, &runtime, std::memory_order_acq_rel))
-      set_allocator(runtime.payloads);
-  }
+  [[nodiscard]] ObjectPayloads& payloads() noexcept { return payloads_; }
   void signal(weft::Message& message) noexcept override {
-    user_.signal(
-        Delivery{runtime_.load(std::memory_order_relaxed), user_.attr.zero_copy_am}.status_of(message));
+    user_.signal(Delivery{payloads_.of_runtime(), user_.attr.zero_copy_am}.status_of(message));
     notify_waiters();
   }
   [[nodiscard]] bool ready() const noexcept override { return true; }
 
  private:
   comp_impl_t& user_;
-  std::atomic<runtime_impl_t*> runtime_{nullptr};
+  ObjectPayloads payloads_;
 };
 
 /// Makes weft's side of a program's own object.
@@ -70,20 +63,23 @@ class UserCompletion final : public weft::Completion {
 class Registered {
  public:
   static void add(runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t& object);
+  /// Throws std::runtime_error when the object is registered with another runtime.
+  static void claim(const runtime_impl_t& runtime, const comp_impl_t& object);
   /// Removes and returns the object; null when the number stands for none.
   [[nodiscard]] static comp_impl_t* take(const runtime_impl_t& runtime, rcomp_t rcomp);
   static void forget(const comp_impl_t& object) noexcept;
   static void forget(const runtime_impl_t& runtime) noexcept;
 };
 
-/// Makes the object deliver into the allocator and packets of the runtime.
+/// Makes the object deliver into the allocator and packets of the runtime, from which alone it may receive
+/// active messages from now on.
 void bind(comp_impl_t& object, runtime_impl_t& runtime);
 
 class HandlerCompletion final : public OwnCompletion, public weft::Completion {
  public:
   HandlerCompletion(const comp_attr_t& attributes, comp_handler_t function)
       : OwnCompletion(attributes), function_(function) {
-    comp_access_t::completion(*this) = static_cast<weft::Completion*>(this);
+    attach(*this);
   }
   ~HandlerCompletion() override { retire(); }
   void signal(status_t status) override { function_(status); }
@@ -103,7 +99,7 @@ class QueueCompletion final : public OwnCompletion {
  public:
   explicit QueueCompletion(const comp_attr_t& attributes)
       : OwnCompletion(attributes), queue_({.capacity = capacity_of(attributes.cq_default_length)}) {
-    comp_access_t::completion(*this) = static_cast<weft::Completion*>(&queue_);
+    attach(queue_);
   }
   void signal(status_t status) override { signal_with(queue_, status); }
   [[nodiscard]] status_t pop() {
@@ -122,8 +118,8 @@ class QueueCompletion final : public OwnCompletion {
 class SyncCompletion final : public OwnCompletion {
  public:
   explicit SyncCompletion(const comp_attr_t& attributes)
-      : OwnCompletion(attributes), sync_(static_cast<std::uint32_t>(attributes.sync_threshold)) {
-    comp_access_t::completion(*this) = static_cast<weft::Completion*>(&sync_);
+      : OwnCompletion(attributes), sync_(static_cast<std::uint32_t>(std::max(attributes.sync_threshold, 1))) {
+    attach(sync_);
   }
   void signal(status_t status) override { signal_with(sync_, status); }
   /// Any thread: one of those that find the round complete takes it.
@@ -137,9 +133,7 @@ class SyncCompletion final : public OwnCompletion {
 
 class CounterCompletion final : public OwnCompletion {
  public:
-  explicit CounterCompletion(const comp_attr_t& attributes) : OwnCompletion(attributes) {
-    comp_access_t::completion(*this) = static_cast<weft::Completion*>(&counter_);
-  }
+  explicit CounterCompletion(const comp_attr_t& attributes) : OwnCompletion(attributes) { attach(counter_); }
   void signal(status_t) override { counter_.signal_count(1); }
   [[nodiscard]] std::int64_t value() const noexcept {
     return static_cast<std::int64_t>(counter_.value()) + offset_.load(std::memory_order_relaxed);

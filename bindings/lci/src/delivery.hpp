@@ -1,56 +1,112 @@
 // From messages of weft to statuses of LCI, and back.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "objects.hpp"
 
 namespace lci {
 
+/// A status, written by pairs of words: it is copied by such pairs at once, into an argument or by the
+/// program, and a load of a pair that was stored in parts waits until the stores have left the core.
+[[gnu::always_inline]] inline status_t make_status(errorcode_t code, int rank, void* buffer, std::size_t size,
+                                                   tag_t tag, void* user_context) noexcept {
+  static_assert(std::endian::native == std::endian::little && sizeof(status_t) == 40 && sizeof(void*) == 8);
+  static_assert(offsetof(status_t, rank) == 4 && offsetof(status_t, buffer) == 8 &&
+                offsetof(status_t, size) == 16 && offsetof(status_t, tag) == 24);
+  using Pair = std::uint64_t __attribute__((vector_size(16)));
+  const Pair first{
+      static_cast<std::uint64_t>(static_cast<std::uint32_t>(rank)) << 32 | static_cast<std::uint32_t>(code),
+      reinterpret_cast<std::uintptr_t>(buffer)};
+  const Pair second{size, tag};
+  status_t status;
+  auto* const to = reinterpret_cast<std::byte*>(&status);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + sizeof first, &second, sizeof second);
+  status.user_context = user_context;
+  return status;
+}
+
+/// The operation of the messages that comp_signal() makes; none that arrives has it. Their device() is the
+/// error code of the status.
+inline constexpr weft::Operation kMadeBySignal = weft::Operation::peer_failure;
+
+/// Supplies the memory for large active messages to one completion object, from the allocator of the runtime
+/// that it receives from.
+class ObjectPayloads final : public weft::PayloadOwner {
+ public:
+  [[nodiscard]] Payloads* of_runtime() const noexcept { return payloads_.load(std::memory_order_acquire); }
+  void bind(Payloads& payloads) noexcept { payloads_.store(&payloads, std::memory_order_release); }
+  [[nodiscard]] allocator_base_t& allocator() const noexcept {
+    const Payloads* const payloads = of_runtime();
+    return payloads != nullptr ? payloads->allocator() : g_allocator_default;
+  }
+  std::byte* allocate(std::size_t size) noexcept override {
+    return static_cast<std::byte*>(allocator().allocate(size));
+  }
+  void release(std::byte* data, std::size_t, std::uint64_t) noexcept override {
+    allocator().deallocate(data);
+  }
+
+ private:
+  std::atomic<Payloads*> payloads_{nullptr};
+};
+
 /// How a completion object hands out what it receives.
 class Delivery {
  public:
-  Delivery(runtime_impl_t* runtime, bool into_packets) noexcept
-      : runtime_(runtime), into_packets_(into_packets) {}
+  /// `payloads`: of the runtime that the object receives from, or null.
+  Delivery(Payloads* payloads, bool into_packets) noexcept
+      : payloads_(payloads), into_packets_(into_packets) {}
 
   /// The status of an operation that has ended, or of a message that has arrived, whose payload then belongs
   /// to the program.
-  [[nodiscard]] status_t status_of(weft::Message& message) const noexcept {
-    status_t status;
-    const weft::Outcome outcome = message.outcome();
-    status.error = errorcode_t::done;
-    if (outcome != weft::Outcome::ok) [[unlikely]]
-      status.error = failed(message, outcome);
-    status.rank = message.peer();
-    status.size = message.size();
-    status.tag = message.tag();
-    status.user_context = message.user_data();
-    status.buffer = message.operation() == weft::Operation::active_message
-                        ? keep(message)
-                        : const_cast<std::byte*>(message.data());
-    return status;
+  [[nodiscard, gnu::always_inline]] inline status_t status_of(weft::Message& message) const noexcept {
+    const weft::Operation operation = message.operation();
+    if (operation == weft::Operation::active_message) [[likely]] {
+      const std::size_t size = message.size();
+      void* const buffer = keep(message);
+      return make_status(errorcode_t::done, message.peer(), buffer, size, message.tag(), nullptr);
+    }
+    errorcode_t code = errorcode_t::done;
+    if (const weft::Outcome outcome = message.outcome(); outcome != weft::Outcome::ok) [[unlikely]]
+      code = failed(message, outcome);
+    if (operation == kMadeBySignal) [[unlikely]]
+      code = static_cast<errorcode_t>(message.device());
+    return make_status(code, message.peer(), const_cast<std::byte*>(message.data()), message.size(),
+                       message.tag(), message.user_data());
   }
 
   /// Says on standard error how the operation has ended. Returns the code for its status.
   static errorcode_t failed(const weft::Message& message, weft::Outcome outcome) noexcept;
 
  private:
-  [[nodiscard]] void* keep(weft::Message& message) const noexcept {
+  [[nodiscard, gnu::always_inline]] inline void* keep(weft::Message& message) const noexcept {
     const std::size_t size = message.size();
     if (size == 0) return nullptr;
-    if (runtime_ == nullptr || size > runtime_->packet_bytes) [[unlikely]]
+    if (payloads_ == nullptr || size > payloads_->packet_bytes()) [[unlikely]]
       return keep_large(message);
-    void* const memory = into_packets_ ? packet() : runtime_->payloads.allocator().allocate(size);
+    void* const memory = into_packets_ ? payloads_->take_packet() : payloads_->allocate(size);
     if (memory == nullptr) [[unlikely]]
       return keep_large(message);
-    std::memcpy(memory, message.data(), size);
+    const std::byte* const from = message.data();
+    if (size == sizeof(std::uint64_t)) {
+      std::uint64_t word;
+      std::memcpy(&word, from, sizeof word);
+      std::memcpy(memory, &word, sizeof word);
+    } else {
+      std::memcpy(memory, from, size);
+    }
     return memory;
   }
   /// Memory of the allocator in which the message lies, or to which it is copied.
   [[nodiscard]] void* keep_large(weft::Message& message) const noexcept;
-  [[nodiscard]] void* packet() const noexcept;
+  /// A copy in memory of the allocator; the program ends when that has none.
+  [[nodiscard]] void* copy_of(const std::byte* data, std::size_t size, int rank) const noexcept;
 
-  runtime_impl_t* runtime_;
+  Payloads* payloads_;
   bool into_packets_;
 };
 

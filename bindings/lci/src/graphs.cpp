@@ -33,7 +33,7 @@ void RefusedNodes::remove(const GraphCompletion& graph) noexcept {
 
 GraphCompletion::GraphCompletion(const comp_attr_t& attributes, const comp_t& signalled)
     : OwnCompletion(attributes), signalled_(signalled) {
-  comp_access_t::completion(*this) = static_cast<weft::Completion*>(this);
+  attach(*this);
   start_.graph = end_.graph = this;
 }
 

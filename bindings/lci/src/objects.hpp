@@ -17,22 +17,41 @@
 
 namespace lci {
 
-/// Delivers large active messages into memory of the program's allocator.
-class AllocatorOwner final : public weft::PayloadOwner {
+/// Where the payloads go that the completion objects of a runtime receive: its allocator and packets. Lives
+/// as long as the process, since objects may outlive their runtime.
+class Payloads {
  public:
+  explicit Payloads(weft::Runtime& runtime)
+      : packet_bytes_(runtime.device_limits().packet_bytes), runtime_(&runtime) {}
+  [[nodiscard]] static Payloads& make(weft::Runtime& runtime);
+  /// The runtime ends: its packets are gone.
+  void close() noexcept { runtime_.store(nullptr, std::memory_order_release); }
+
   [[nodiscard]] allocator_base_t& allocator() const noexcept {
     return *allocator_.load(std::memory_order_acquire);
   }
   void set(allocator_base_t& allocator) noexcept { allocator_.store(&allocator, std::memory_order_release); }
-  std::byte* allocate(std::size_t size) noexcept override {
-    return static_cast<std::byte*>(allocator().allocate(size));
+  /// Memory of the allocator; that of malloc() is not asked by a virtual call.
+  [[nodiscard, gnu::always_inline]] inline void* allocate(std::size_t size) const noexcept {
+    allocator_base_t& used = allocator();
+    return &used == &g_allocator_default ? std::malloc(size) : used.allocate(size);
   }
-  void release(std::byte* data, std::size_t, std::uint64_t) noexcept override {
-    allocator().deallocate(data);
+
+  [[nodiscard]] std::size_t packet_bytes() const noexcept { return packet_bytes_; }
+  /// A packet that the program holds as a plain pointer from now on, or null: the pool is empty.
+  [[nodiscard]] void* take_packet() noexcept;
+  /// False for every address that no packet of take_packet() has had, with two loads.
+  [[nodiscard]] bool may_hold(const void* address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= first_.load(std::memory_order_relaxed) && at <= last_.load(std::memory_order_relaxed);
   }
 
  private:
   std::atomic<allocator_base_t*> allocator_{&g_allocator_default};
+  std::atomic<std::uintptr_t> first_{UINTPTR_MAX};
+  std::atomic<std::uintptr_t> last_{0};
+  const std::size_t packet_bytes_;
+  std::atomic<weft::Runtime*> runtime_;
 };
 
 /// Keeps the ranks that have failed until progress has thrown for them.
@@ -50,20 +69,31 @@ class FailedRanks final : public weft::Completion {
   std::atomic<bool> any_{false};
 };
 
-/// Packets that the program holds as plain pointers.
-class HeldPackets {
+/// The numbers of remote completions, which are the ids under which weft exposes the objects.
+class Rcomps {
  public:
-  /// An empty address when the pool is empty.
-  [[nodiscard]] void* take(weft::Runtime& runtime) noexcept;
-  /// False for every address that no packet of take() has had, with two loads.
-  [[nodiscard]] bool may_hold(const void* address) const noexcept {
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    return at >= first_.load(std::memory_order_relaxed) && at <= last_.load(std::memory_order_relaxed);
+  static constexpr rcomp_t kFirst = 1;
+  static constexpr rcomp_t kEnd = weft::collective_ids;
+
+  /// The handle of the number at a peer, which has registered it as often as this rank has, and at least
+  /// once. Any thread.
+  [[nodiscard, gnu::always_inline]] inline weft::RemoteCompletion handle(rcomp_t rcomp,
+                                                                         std::uint8_t device) const {
+    if (rcomp >= kEnd) [[unlikely]]
+      refuse_number(rcomp);
+    const std::atomic<std::uint16_t>* const again = again_.load(std::memory_order_acquire);
+    const std::uint16_t before = again == nullptr ? 0 : again[rcomp].load(std::memory_order_relaxed);
+    return {static_cast<std::uint16_t>(rcomp), static_cast<std::uint16_t>(before + 1), device};
   }
+  /// Notes the handle that a number of this rank has got. Not in several threads.
+  void note(weft::RemoteCompletion handle);
 
  private:
-  std::atomic<std::uintptr_t> first_{UINTPTR_MAX};
-  std::atomic<std::uintptr_t> last_{0};
+  [[noreturn]] static void refuse_number(rcomp_t rcomp);
+
+  // By number, how often it was registered before; null until one is registered again.
+  std::unique_ptr<std::atomic<std::uint16_t>[]> table_;
+  std::atomic<const std::atomic<std::uint16_t>*> again_{nullptr};
 };
 
 class packet_pool_impl_t {
@@ -79,12 +109,10 @@ class net_context_impl_t {
 
 class endpoint_impl_t {
  public:
-  endpoint_impl_t(runtime_impl_t& of_runtime, device_impl_t& of_device, weft::Device& device)
-      : runtime(of_runtime),
-        owner(of_device),
-        index(static_cast<std::uint8_t>(device.index())),
-        endpoint(device) {}
+  endpoint_impl_t(runtime_impl_t& of_runtime, device_impl_t& of_device, weft::Device& device);
   runtime_impl_t& runtime;
+  const Payloads& payloads;  // of the runtime, as are the numbers
+  const Rcomps& rcomps;
   device_impl_t& owner;
   const std::uint8_t index;  // of the device
   weft::Endpoint endpoint;
@@ -127,29 +155,14 @@ class mr_impl_t {
   weft::MemoryRegion region;
 };
 
-/// Numbers of remote completions: the low half is the id under which weft exposes the object, the high half
-/// counts earlier objects under that id.
-struct Rcomp {
-  static constexpr std::uint32_t kFirst = 1;
-  static constexpr std::uint32_t kEnd = weft::collective_ids;
-  [[nodiscard]] static rcomp_t of(weft::RemoteCompletion handle) noexcept {
-    return static_cast<rcomp_t>(handle.id()) | static_cast<rcomp_t>(handle.generation() - 1) << 16;
-  }
-  [[nodiscard]] static weft::RemoteCompletion handle(rcomp_t rcomp, std::uint8_t device) noexcept {
-    return {static_cast<std::uint16_t>(rcomp), static_cast<std::uint16_t>((rcomp >> 16) + 1), device};
-  }
-};
-
 class runtime_impl_t {
  public:
   explicit runtime_impl_t(const arguments::alloc_runtime_argument<alloc_runtime_x>& given);
   ~runtime_impl_t();
 
-  AllocatorOwner payloads;  // before what delivers into it
   weft::Runtime runtime;
+  Payloads& payloads;
   runtime_attr_t attr;
-  const std::size_t packet_bytes;
-  HeldPackets held;
   FailedRanks failed;
 
   net_context_impl_t net_context;
@@ -158,13 +171,27 @@ class runtime_impl_t {
   std::unique_ptr<device_impl_t> device;
   endpoint_impl_t* endpoint = nullptr;  // the default one, or null
 
+  Rcomps rcomps;
+
   std::mutex mutex;
-  std::uint32_t next_rcomp = Rcomp::kFirst;
+  std::uint32_t next_rcomp = Rcomps::kFirst;
   std::set<std::uint16_t> engine_ids;
 };
 
+inline endpoint_impl_t::endpoint_impl_t(runtime_impl_t& of_runtime, device_impl_t& of_device,
+                                        weft::Device& device)
+    : runtime(of_runtime),
+      payloads(of_runtime.payloads),
+      rcomps(of_runtime.rcomps),
+      owner(of_device),
+      index(static_cast<std::uint8_t>(device.index())),
+      endpoint(device) {}
+
 /// The runtime that operations use which are given none.
 extern runtime_impl_t* g_runtime;
+
+/// get_g_default_attr() with 0 for what nobody has asked for.
+[[nodiscard]] global_attr_t requested_attributes();
 
 [[noreturn]] void refuse(const std::string& what);
 

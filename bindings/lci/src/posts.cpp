@@ -34,9 +34,18 @@ Mode mode_of(const comp_t& comp, bool allow_done, bool allow_posted, bool allow_
   if (comp == COMP_NULL_RETRY || !allow_posted) return {.may_retry = allow_retry};
   return {.completion = completion_of(comp), .may_retry = allow_retry, .may_be_done = allow_done};
 }
+/// Whether an operation may answer done. Not when the network has to be done with it: that is never during a
+/// post.
+template <class Post>
+bool may_be_done(const Post& post) {
+  if constexpr (requires { post.m_comp_semantic; })
+    return post.m_allow_done && post.m_comp_semantic != comp_semantic_t::network;
+  else
+    return post.m_allow_done;
+}
 template <class Post>
 Mode mode_of(const Post& post) {
-  return mode_of(post.m_local_comp, post.m_allow_done, post.m_allow_posted, post.m_allow_retry);
+  return mode_of(post.m_local_comp, may_be_done(post), post.m_allow_posted, post.m_allow_retry);
 }
 
 struct Fields {
@@ -51,14 +60,8 @@ Fields fields_of(const Post& post) {
   return {post.m_rank, post.m_local_buffer, post.m_size, post.m_tag, post.m_user_context};
 }
 
-status_t status_with(errorcode_t code, const Fields& fields) {
-  status_t status(code);
-  status.rank = fields.rank;
-  status.buffer = fields.buffer;
-  status.size = fields.size;
-  status.tag = fields.tag;
-  status.user_context = fields.user_context;
-  return status;
+[[gnu::always_inline]] inline status_t status_with(errorcode_t code, const Fields& fields) {
+  return make_status(code, fields.rank, fields.buffer, fields.size, fields.tag, fields.user_context);
 }
 status_t status_with(weft::Status answer, const Fields& fields) {
   if (answer.is_done()) return status_with(errorcode_t::done, fields);
@@ -84,7 +87,7 @@ weft::Bytes bytes_of(const Fields& fields) noexcept {
 
 /// The packet that begins at the address of a post, or an empty one.
 weft::Packet packet_at(runtime_impl_t& runtime, const void* address) noexcept {
-  return runtime.held.may_hold(address) ? runtime.runtime.packet_of(address) : weft::Packet();
+  return runtime.payloads.may_hold(address) ? runtime.runtime.packet_of(address) : weft::Packet();
 }
 
 /// The last step of posting a packet, which stays the program's when the answer is retry.
@@ -136,13 +139,16 @@ status_t post_and_wait(weft::Endpoint& endpoint, const Fields& fields, const Pos
   return ended.status;
 }
 
-status_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remote, const Mode& mode) {
+/// Any post of an active message. A function of its own, so that the fast path below saves no registers for
+/// it.
+[[gnu::noinline]] status_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remote,
+                                        const Mode& mode) {
   const weft::ActiveMessageOptions options{.completion = mode.completion,
                                            .user_data = fields.user_context,
                                            .tag = short_tag(fields.tag, "post_am"),
                                            .may_retry = mode.may_retry || mode.completion == nullptr,
                                            .may_complete_now = mode.may_be_done};
-  const weft::RemoteCompletion handle = Rcomp::handle(remote, place.index);
+  const weft::RemoteCompletion handle = place.rcomps.handle(remote, place.index);
   weft::Endpoint& endpoint = place.endpoint;
   if (weft::Packet packet = packet_at(place.runtime, fields.buffer)) {
     for (;;) {
@@ -163,15 +169,22 @@ status_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remo
   return status_with(endpoint.send_am(fields.rank, handle, bytes_of(fields), options), fields, "post_am");
 }
 
+[[gnu::noinline]] status_t post_am_with(endpoint_impl_t& place, const post_am_x& post) {
+  return post_am_with(place, fields_of(post), post.m_remote_comp, mode_of(post));
+}
+
 /// Fast path of post_am without a completion object. Returns false, without effect, when it does not apply.
 [[gnu::always_inline]] inline bool try_post_am(endpoint_impl_t& place, int rank, void* buffer,
                                                std::size_t size, const comp_t& comp, rcomp_t remote,
                                                std::uint32_t tag) {
-  if (!comp.is_empty() || place.runtime.held.may_hold(buffer)) return false;
-  return place.endpoint
-      .post_am(rank, Rcomp::handle(remote, place.index), {static_cast<const std::byte*>(buffer), size},
-               {.tag = tag, .may_complete_now = true})
-      .is_accepted();
+  if (!comp.is_empty() || place.payloads.may_hold(buffer)) return false;
+  const weft::RemoteCompletion handle = place.rcomps.handle(remote, place.index);
+  const auto* const bytes = static_cast<const std::byte*>(buffer);
+  const weft::ActiveMessageOptions options{.tag = tag, .may_complete_now = true};
+  // The compiler copies a word by itself.
+  if (size == sizeof(std::uint64_t))
+    return place.endpoint.post_am(rank, handle, {bytes, sizeof(std::uint64_t)}, options).is_accepted();
+  return place.endpoint.post_am(rank, handle, {bytes, size}, options).is_accepted();
 }
 
 weft::MatchingPolicy policy_of(matching_policy_t policy) {
@@ -208,7 +221,7 @@ weft::AccessOptions access_of(const Post& post, const endpoint_impl_t& place, co
                               const char* operation) {
   return {.completion = mode.completion,
           .user_data = post.m_user_context,
-          .signal = post.m_remote_comp != 0 ? Rcomp::handle(post.m_remote_comp, place.index)
+          .signal = post.m_remote_comp != 0 ? place.rcomps.handle(post.m_remote_comp, place.index)
                                             : weft::RemoteCompletion(),
           .tag = short_tag(post.m_tag, operation),
           .device = place.index,
@@ -252,7 +265,7 @@ status_t post_am_x::call() const {
   if (m_tag <= UINT32_MAX && try_post_am(place, m_rank, m_local_buffer, m_size, m_local_comp, m_remote_comp,
                                          static_cast<std::uint32_t>(m_tag))) [[likely]]
     return status_with(errorcode_t::done, fields_of(*this));
-  return post_am_with(place, fields_of(*this), m_remote_comp, mode_of(*this));
+  return post_am_with(place, *this);
 }
 
 status_t post_send_x::call() const {

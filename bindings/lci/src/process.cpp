@@ -139,10 +139,8 @@ const weft::Runtime& job() {
   if (there.users == 0)
     refuse("rank and number of ranks are not known yet: call global_initialize() or g_runtime_init() first");
   if (there.job == nullptr) {
-    // Carries nothing.
-    const weft::AttributeSetting attributes[] = {{"packets", "64"}};
-    there.job = std::make_unique<weft::Runtime>(
-        weft::RuntimeOptions{.attributes = attributes, .name = "lci.process"});
+    // Carries nothing: its packets are never touched.
+    there.job = std::make_unique<weft::Runtime>(weft::RuntimeOptions{.name = "lci.process"});
   }
   return *there.job;
 }
@@ -171,6 +169,14 @@ bool is_active() {
 }
 
 global_attr_t get_g_default_attr() {
+  global_attr_t attributes = requested_attributes();
+  if (!is_active()) return attributes;
+  if (attributes.npackets == 0)
+    attributes.npackets = static_cast<std::size_t>(std::stoull(job().attribute("packets")));
+  if (attributes.packet_size == 0) attributes.packet_size = job().device_limits().packet_bytes;
+  return attributes;
+}
+global_attr_t requested_attributes() {
   Process& there = process();
   const std::lock_guard lock(there.mutex);
   return there.attributes;

@@ -1,5 +1,6 @@
 // Devices, endpoints, packets, engines and memory.
 #include <cstring>
+#include <deque>
 
 #include "objects.hpp"
 
@@ -19,7 +20,7 @@ void free_handle(Handle* handle, const char* operation) {
 
 device_impl_t::device_impl_t(runtime_impl_t& of_runtime)
     : runtime(of_runtime), device(of_runtime.runtime), own_endpoint(of_runtime, *this, device) {
-  const global_attr_t process = get_g_default_attr();
+  const global_attr_t process = requested_attributes();
   attr.net_max_sends = process.net_max_sends;
   attr.net_max_recvs = process.net_max_recvs;
   attr.net_max_cqes = process.net_max_cqes;
@@ -52,7 +53,7 @@ weft::Collective& device_impl_t::collective() {
 }
 
 net_context_t alloc_net_context_x::call() const {
-  const global_attr_t process = get_g_default_attr();
+  const global_attr_t process = requested_attributes();
   auto made = std::make_unique<net_context_impl_t>();
   net_context_attr_t& attr = made->attr;
   attr.backend = m_backend.get_value_or(process.backend);
@@ -113,8 +114,17 @@ packet_pool_t alloc_packet_pool_x::call() const {
 }
 void free_packet_pool_x::call() const { free_handle(m_freed, "free_packet_pool"); }
 
-void* HeldPackets::take(weft::Runtime& runtime) noexcept {
-  weft::Packet packet = runtime.get_packet();
+Payloads& Payloads::make(weft::Runtime& runtime) {
+  static std::mutex mutex;
+  static std::deque<Payloads> all;
+  const std::lock_guard lock(mutex);
+  return all.emplace_back(runtime);
+}
+
+void* Payloads::take_packet() noexcept {
+  weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
+  if (runtime == nullptr) return nullptr;
+  weft::Packet packet = runtime->get_packet();
   if (!packet) return nullptr;
   void* const address = packet.data();
   packet.release();
@@ -129,13 +139,13 @@ void* HeldPackets::take(weft::Runtime& runtime) noexcept {
 void* get_upacket_x::call() const {
   runtime_impl_t& runtime =
       m_packet_pool.p_impl != nullptr ? *m_packet_pool.p_impl->runtime : runtime_of(m_runtime);
-  return runtime.held.take(runtime.runtime);
+  return runtime.payloads.take_packet();
 }
 
 void put_upacket_x::call() const {
   if (m_packet == nullptr) return;
   runtime_impl_t& runtime = runtime_of(m_runtime);
-  if (runtime.held.may_hold(m_packet) && runtime.runtime.packet_of(m_packet)) return;
+  if (runtime.payloads.may_hold(m_packet) && runtime.runtime.packet_of(m_packet)) return;
   runtime.payloads.allocator().deallocate(m_packet);
 }
 
@@ -144,7 +154,7 @@ matching_engine_t alloc_matching_engine_x::call() const {
   auto made = std::make_unique<matching_engine_impl_t>();
   made->runtime = &runtime;
   made->attr.matching_engine_type =
-      m_matching_engine_type.get_value_or(get_g_default_attr().matching_engine_type);
+      m_matching_engine_type.get_value_or(requested_attributes().matching_engine_type);
   made->attr.user_context = m_user_context;
   const std::lock_guard lock(runtime.mutex);
   std::uint16_t id = 1;
@@ -202,7 +212,7 @@ matching_engine_t get_default_matching_engine_x::call() const {
 
 size_t get_max_bcopy_size_x::call() const {
   return m_packet_pool.p_impl != nullptr ? m_packet_pool.p_impl->attr.packet_size
-                                         : runtime_of(m_runtime).packet_bytes;
+                                         : runtime_of(m_runtime).payloads.packet_bytes();
 }
 
 mr_t register_memory_x::call() const {

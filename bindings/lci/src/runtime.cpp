@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "completions.hpp"
@@ -13,7 +14,9 @@ namespace {
 /// retry.
 struct Attributes {
   explicit Attributes(const global_attr_t& process)
-      : packets(std::to_string(process.npackets)), packet_size(std::to_string(process.packet_size)) {
+      // Programs multiply the number as their devices ask for: the pool has as many as there can be.
+      : packets(std::to_string(std::clamp<std::size_t>(process.npackets, 16, 65536))),
+        packet_size(std::to_string(process.packet_size)) {
     settings.push_back({"backlog_grows", "yes"});
     if (process.npackets != 0) settings.push_back({"packets", packets.c_str()});
     if (process.packet_size != 0) settings.push_back({"packet_size", packet_size.c_str()});
@@ -27,8 +30,15 @@ weft::Runtime open() {
   // Runtimes of all ranks are connected in the order in which they are allocated.
   static std::atomic<unsigned> opened{0};
   const std::string name = "lci." + std::to_string(opened.fetch_add(1));
-  const Attributes attributes(get_g_default_attr());
+  const Attributes attributes(requested_attributes());
   return weft::Runtime({.attributes = attributes.settings, .name = name});
+}
+
+/// The largest number of so many bits, at most `most`.
+std::uint64_t largest_of(int bits, std::uint64_t most, const char* attribute) {
+  if (bits < 0 || bits > 32)
+    refuse(std::string(attribute) + " is " + std::to_string(bits) + ": it must be 0 to 32");
+  return std::min((std::uint64_t{1} << bits) - 1, most);
 }
 
 /// global_initialize() now, and global_finalize() unless keep() was called.
@@ -77,15 +87,17 @@ void FailedRanks::throw_next() {
 }
 
 runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_runtime_x>& given)
-    : runtime(open()), packet_bytes(runtime.device_limits().packet_bytes) {
-  const global_attr_t process = get_g_default_attr();
+    : runtime(open()), payloads(Payloads::make(runtime)) {
+  const global_attr_t process = requested_attributes();
   attr.packet_return_threshold =
       given.m_packet_return_threshold.get_value_or(process.packet_return_threshold);
   attr.imm_nbits_tag = given.m_imm_nbits_tag.get_value_or(process.imm_nbits_tag);
   attr.imm_nbits_rcomp = given.m_imm_nbits_rcomp.get_value_or(process.imm_nbits_rcomp);
-  // Puts with a signal carry as much as active messages.
-  attr.max_tag = attr.max_imm_tag = UINT32_MAX;
-  attr.max_rcomp = attr.max_imm_rcomp = UINT32_MAX;
+  attr.max_tag = UINT32_MAX;
+  attr.max_rcomp = Rcomps::kEnd - 1;
+  // What LCI allows with puts that signal; here they carry as much as all others.
+  attr.max_imm_tag = largest_of(attr.imm_nbits_tag, attr.max_tag, "imm_nbits_tag");
+  attr.max_imm_rcomp = largest_of(attr.imm_nbits_rcomp, attr.max_rcomp, "imm_nbits_rcomp");
   attr.alloc_default_device = given.m_alloc_default_device.get_value_or(process.alloc_default_device);
   attr.alloc_default_packet_pool =
       given.m_alloc_default_packet_pool.get_value_or(process.alloc_default_packet_pool);
@@ -94,7 +106,7 @@ runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_run
   attr.rdv_protocol = given.m_rdv_protocol.get_value_or(process.rdv_protocol);
   attr.user_context = given.m_user_context;
   pool.runtime = this;
-  pool.attr.packet_size = packet_bytes;
+  pool.attr.packet_size = payloads.packet_bytes();
   pool.attr.npackets = static_cast<std::size_t>(std::stoull(runtime.attribute("packets")));
   engine.runtime = this;
   engine.attr.matching_engine_type = process.matching_engine_type;
@@ -109,6 +121,7 @@ runtime_impl_t::~runtime_impl_t() {
   Registered::forget(*this);
   runtime.forget_peer_failures(failed);
   device.reset();
+  payloads.close();
 }
 
 runtime_t alloc_runtime_x::call() const { return runtime_t(make_runtime(*this).release()); }
@@ -119,7 +132,7 @@ void free_runtime_x::call() const {
   global_finalize();
 }
 
-void g_runtime_init_x::call() const {
+runtime_t g_runtime_init_x::call() const {
   if (g_runtime != nullptr) refuse("g_runtime_init() was called before: g_runtime_fina() comes first");
   // The same arguments of the other operation.
   alloc_runtime_x other;
@@ -132,6 +145,7 @@ void g_runtime_init_x::call() const {
   other.m_rdv_protocol = m_rdv_protocol;
   other.m_user_context = m_user_context;
   g_runtime = make_runtime(other).release();
+  return runtime_t(g_runtime);
 }
 
 void g_runtime_fina_x::call() const {

@@ -45,7 +45,7 @@ struct global_attr_t {
   size_t shm_consumer_cas_attempts = 1;
   size_t shm_max_polls = 20;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
-  // packet pool; 0: what weft has (WEFT_PACKET_SIZE, WEFT_PACKETS)
+  // packet pool; those of weft (WEFT_PACKET_SIZE, WEFT_PACKETS) unless they are set to others
   size_t packet_size = 0;
   size_t npackets = 0;
   // matching engine
@@ -82,6 +82,7 @@ struct net_context_attr_t {
   attr_ibv_odp_strategy_t ibv_odp_strategy = attr_ibv_odp_strategy_t::none;
   attr_ibv_prefetch_strategy_t ibv_prefetch_strategy = attr_ibv_prefetch_strategy_t::none;
   bool support_putimm = true;
+  net_atomic_scope_t atomic_scope = net_atomic_scope_t::NONE;
   bool use_dmabuf = true;
   void* user_context = nullptr;
 };

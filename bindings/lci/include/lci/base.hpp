@@ -100,6 +100,8 @@ enum class attr_ibv_td_strategy_t { none, all_qp, per_qp };
 enum class attr_matching_engine_type_t { queue, map };
 enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
 enum class attr_cq_type_t { array_atomic, lcrq };
+/// How far atomic operations of the network itself reach. NONE: there are none.
+enum class net_atomic_scope_t { NONE, HCA, GLOBAL };
 enum attr_net_lock_mode_t {
   LCI_NET_TRYLOCK_SEND = 1,
   LCI_NET_TRYLOCK_RECV = 1 << 1,
@@ -111,8 +113,9 @@ enum class direction_t {
   OUT,  ///< send, active message, put
   IN,   ///< receive, get
 };
-/// When an operation that sends counts as complete. With weft always when the local buffer may be reused,
-/// puts when the bytes are at the target.
+/// When an operation that sends counts as complete: memory: when the local buffer may be reused; network:
+/// when the network is done with it, which is never during the post: it answers posted, and signals the
+/// object. Puts are complete when the bytes are at the target, with both.
 enum class comp_semantic_t { memory, buffer = memory, network };
 enum class matching_entry_type_t : unsigned { send = 0, recv = 1 };
 enum class matching_policy_t : unsigned { none = 0, rank_only = 1, tag_only = 2, rank_tag = 3, max = 4 };

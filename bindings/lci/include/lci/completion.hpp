@@ -10,6 +10,10 @@ namespace lci {
 class free_comp_x : public arguments::operation<free_comp_x, void, arguments::runtime_argument> {
  public:
   explicit free_comp_x(comp_t* freed) : m_comp(freed) {}
+  free_comp_x&& comp(comp_t* freed) {
+    m_comp = freed;
+    return std::move(*this);
+  }
   WEFT_LCI_API void call() const;
   comp_t* m_comp;
 };

@@ -12,6 +12,10 @@ namespace lci {
       : public arguments::operation<free_##resource##_x, void, arguments::runtime_argument> { \
    public:                                                                                    \
     explicit free_##resource##_x(resource##_t* freed) : m_freed(freed) {}                     \
+    free_##resource##_x&& resource(resource##_t* freed) {                                     \
+      m_freed = freed;                                                                        \
+      return std::move(*this);                                                                \
+    }                                                                                         \
     WEFT_LCI_API void call() const;                                                           \
     resource##_t* m_freed;                                                                    \
   };                                                                                          \
@@ -169,6 +173,18 @@ class matching_engine_insert_x
       : m_key(of), m_value(entry), m_entry_type(type) {
     m_matching_engine = engine;
   }
+  matching_engine_insert_x&& key(matching_entry_key_t of) {
+    m_key = of;
+    return std::move(*this);
+  }
+  matching_engine_insert_x&& value(matching_entry_val_t entry) {
+    m_value = entry;
+    return std::move(*this);
+  }
+  matching_engine_insert_x&& entry_type(matching_entry_type_t type) {
+    m_entry_type = type;
+    return std::move(*this);
+  }
   WEFT_LCI_API matching_entry_val_t call() const;
   matching_entry_key_t m_key;
   matching_entry_val_t m_value;
@@ -184,6 +200,10 @@ inline matching_entry_val_t matching_engine_insert(matching_engine_t matching_en
 class set_allocator_x : public arguments::operation<set_allocator_x, void, arguments::runtime_argument> {
  public:
   explicit set_allocator_x(allocator_base_t* given) : m_allocator(given) {}
+  set_allocator_x&& allocator(allocator_base_t* given) {
+    m_allocator = given;
+    return std::move(*this);
+  }
   WEFT_LCI_API void call() const;
   allocator_base_t* m_allocator;
 };
@@ -207,6 +227,10 @@ class register_memory_x : public arguments::operation<register_memory_x, mr_t, a
                                                       arguments::device_argument, arguments::size_argument> {
  public:
   register_memory_x(void* begin, size_t bytes) : m_address(begin) { m_size = bytes; }
+  register_memory_x&& address(void* begin) {
+    m_address = begin;
+    return std::move(*this);
+  }
   WEFT_LCI_API mr_t call() const;
   void* m_address;
 };
@@ -215,6 +239,10 @@ class deregister_memory_x
     : public arguments::operation<deregister_memory_x, void, arguments::runtime_argument> {
  public:
   explicit deregister_memory_x(mr_t* released) : m_mr(released) {}
+  deregister_memory_x&& mr(mr_t* released) {
+    m_mr = released;
+    return std::move(*this);
+  }
   WEFT_LCI_API void call() const;
   mr_t* m_mr;
 };

@@ -56,6 +56,10 @@ inline runtime_t alloc_runtime() { return alloc_runtime_x().call(); }
 class free_runtime_x : public arguments::operation<free_runtime_x, void> {
  public:
   explicit free_runtime_x(runtime_t* freed) : m_runtime(freed) {}
+  free_runtime_x&& runtime(runtime_t* freed) {
+    m_runtime = freed;
+    return std::move(*this);
+  }
   WEFT_LCI_API void call() const;
   runtime_t* m_runtime;
 };
@@ -63,11 +67,11 @@ inline void free_runtime(runtime_t* runtime) { free_runtime_x(runtime).call(); }
 
 /// The runtime that operations use which are given none.
 class g_runtime_init_x
-    : public arguments::operation<g_runtime_init_x, void, arguments::alloc_runtime_argument> {
+    : public arguments::operation<g_runtime_init_x, runtime_t, arguments::alloc_runtime_argument> {
  public:
-  WEFT_LCI_API void call() const;
+  WEFT_LCI_API runtime_t call() const;
 };
-inline void g_runtime_init() { g_runtime_init_x().call(); }
+inline runtime_t g_runtime_init() { return g_runtime_init_x().call(); }
 class g_runtime_fina_x : public arguments::operation<g_runtime_fina_x, void> {
  public:
   WEFT_LCI_API void call() const;
