@@ -254,7 +254,7 @@ void mistakes() {
   refuses("rmr is empty", [&] { lci::post_put(0, &none, 1, lci::COMP_NULL, 0, lci::RMR_NULL); });
   refuses("4294967296", [&] { lci::post_am_x(0, &none, 1, lci::COMP_NULL, 1).tag(lci::tag_t(1) << 32)(); });
   refuses("99", [&] { lci::post_am(99, &none, 1, lci::COMP_NULL, 1); });
-  refuses("threshold is 0", [&] { lci::alloc_sync_x().threshold(0)(); });
+  refuses("threshold is -1", [&] { lci::alloc_sync_x().threshold(-1)(); });
   refuses("12345 is not registered", [&] { lci::deregister_rcomp(12345); });
   lci::comp_t freed = lci::alloc_counter();
   const lci::rcomp_t number = lci::register_rcomp(freed);

@@ -35,6 +35,16 @@ class Lci(unittest.TestCase):
                 refused = [line for line in errors if "has ended as refused" in line]
                 self.assertEqual((len(truncated), len(refused), len(errors)), (ranks, ranks, 2 * ranks), errors)
 
+    def test_attributes_numbers_and_objects_of_several_runtimes(self):
+        for ranks, network in ((1, "auto"), (2, "auto"), (2, "tcp")):
+            with self.subTest(ranks=ranks, network=network):
+                self.assertEqual(self.lines(ranks, "semantics", network), (["ok"] * ranks, []))
+
+    def test_an_allocator_without_memory_ends_the_program(self):
+        result = run(1, program("lci-test-semantics"), "no memory")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("lci: the allocator has no 8 bytes for an active message from rank 0", result.stderr)
+
     def test_nothing_is_allocated_for_a_message(self):
         self.assertEqual(self.lines(1, "allocations"), (["ok"], []))
 
