@@ -59,6 +59,8 @@ Deadlines::Node* Deadlines::take(Completion& to, std::int64_t time) noexcept {
 void Deadlines::release(Node& node) noexcept {
   Pool& pool = *pool_.load(std::memory_order_relaxed);
   const std::uint64_t generation = node.word_.load(std::memory_order_relaxed) >> Node::kGenerationShift;
+  // An object that dies from here on is none of this node's.
+  node.to_.store(nullptr, std::memory_order_relaxed);
   // Handles of the operation name none from here on; those that were never filled have generation 0.
   const std::uint64_t next = std::max<std::uint64_t>(1, (generation + 1) & 0xffff'ffff);
   node.word_.store(next << Node::kGenerationShift, std::memory_order_relaxed);

@@ -42,6 +42,23 @@ void end(Node& node) {
   node.signal(message);
 }
 
+/// A node that is free again names nobody: an object that dies has nothing to wait for.
+TEST(Deadlines, free_nodes_pass_nothing_on) {
+  Deadlines deadlines(4);
+  Recorded object, instead;
+  Node* node = deadlines.take(object, 1);
+  ASSERT_NE(node, nullptr);
+  EXPECT_TRUE(deadlines.arm(*node));
+  deadlines.update();
+  end(*node);
+  EXPECT_EQ(deadlines.update(), 1U);
+  EXPECT_FALSE(deadlines.may_name(object));
+  int passed_on = 0;
+  deadlines.pass_on(object, instead, [&](const Node&) { ++passed_on; });
+  EXPECT_EQ(passed_on, 0);
+  EXPECT_FALSE(deadlines.passes_on(node, instead));
+}
+
 TEST(Deadlines, come_in_the_order_of_their_times) {
   constexpr std::uint32_t kNodes = 500;
   Deadlines deadlines(kNodes);
