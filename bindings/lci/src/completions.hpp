@@ -87,7 +87,7 @@ class HandlerCompletion final : public OwnCompletion, public weft::Completion {
   void signal_batch(weft::Arrivals& arrivals) noexcept override {
     const Delivery delivery = this->delivery();
     arrivals.for_each([ function = function_, delivery ](weft::Message & message)
-                          __attribute__((always_inline)) { function(delivery.status_of(message)); });
+                          __attribute__((always_inline)) { function(delivery.status_of_view(message)); });
   }
   [[nodiscard]] bool ready() const noexcept override { return true; }
 

@@ -79,6 +79,20 @@ class Delivery {
                        message.tag(), message.user_data());
   }
 
+  /// The status of an active message that has arrived in a batch. The message need not exist in memory: its
+  /// address goes nowhere.
+  [[nodiscard, gnu::always_inline]] inline status_t status_of_view(
+      const weft::Message& message) const noexcept {
+    const std::size_t size = message.size();
+    void* buffer = nullptr;
+    if (size != 0) [[likely]] {
+      buffer = copy_to_own(message.data(), size);
+      if (buffer == nullptr) [[unlikely]]
+        buffer = copy_of(message.data(), size, message.peer());
+    }
+    return make_status(errorcode_t::done, message.peer(), buffer, size, message.tag(), nullptr);
+  }
+
   /// Says on standard error how the operation has ended. Returns the code for its status.
   static errorcode_t failed(const weft::Message& message, weft::Outcome outcome) noexcept;
 
@@ -86,12 +100,17 @@ class Delivery {
   [[nodiscard, gnu::always_inline]] inline void* keep(weft::Message& message) const noexcept {
     const std::size_t size = message.size();
     if (size == 0) return nullptr;
+    void* const memory = copy_to_own(message.data(), size);
+    return memory != nullptr ? memory : keep_large(message);
+  }
+  /// A copy of up to a packet, as the program takes it over; null: it is larger, or there is no memory.
+  [[nodiscard, gnu::always_inline]] inline void* copy_to_own(const std::byte* from,
+                                                             std::size_t size) const noexcept {
     if (payloads_ == nullptr || size > payloads_->packet_bytes()) [[unlikely]]
-      return keep_large(message);
+      return nullptr;
     void* const memory = into_packets_ ? payloads_->take_packet() : payloads_->allocate(size);
     if (memory == nullptr) [[unlikely]]
-      return keep_large(message);
-    const std::byte* const from = message.data();
+      return nullptr;
     if (size == sizeof(std::uint64_t)) {
       std::uint64_t word;
       std::memcpy(&word, from, sizeof word);

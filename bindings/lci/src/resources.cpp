@@ -129,6 +129,8 @@ void* Payloads::take_packet() noexcept {
   void* const address = packet.data();
   packet.release();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (may_hold(address)) [[likely]]
+    return address;
   std::uintptr_t first = first_.load(std::memory_order_relaxed);
   while (at < first && !first_.compare_exchange_weak(first, at, std::memory_order_relaxed)) continue;
   std::uintptr_t last = last_.load(std::memory_order_relaxed);

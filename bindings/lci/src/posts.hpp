@@ -1,0 +1,130 @@
+// What posts have in common: what their arguments ask for, and the statuses that they answer.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "completions.hpp"
+#include "objects.hpp"
+
+namespace lci {
+
+[[nodiscard]] inline errorcode_t code_of(weft::Reason reason) noexcept {
+  switch (reason) {
+    case weft::Reason::no_slot:
+      return errorcode_t::retry_nomem;
+    case weft::Reason::no_packet:
+      return errorcode_t::retry_nopacket;
+    case weft::Reason::lock_contended:
+      return errorcode_t::retry_lock;
+    case weft::Reason::backlog:
+      return errorcode_t::retry_backlog;
+    default:
+      return errorcode_t::retry;
+  }
+}
+
+/// What the completion object and the arguments allow_... of a post mean for weft's post.
+struct Mode {
+  weft::Completion* completion = nullptr;  // null: the operation ends before the post returns
+  bool may_retry = true;
+  bool may_be_done = true;
+};
+
+[[nodiscard]] inline Mode mode_of(const comp_t& comp, bool allow_done, bool allow_posted, bool allow_retry) {
+  if (comp == COMP_NULL) return {.may_retry = false};
+  if (comp == COMP_NULL_RETRY || !allow_posted) return {.may_retry = allow_retry};
+  return {.completion = completion_of(comp), .may_retry = allow_retry, .may_be_done = allow_done};
+}
+/// Whether an operation may answer done. Not when the network has to be done with it: that is never during a
+/// post.
+template <class Post>
+bool may_be_done(const Post& post) {
+  if constexpr (requires { post.m_comp_semantic; })
+    return post.m_allow_done && post.m_comp_semantic != comp_semantic_t::network;
+  else
+    return post.m_allow_done;
+}
+template <class Post>
+Mode mode_of(const Post& post) {
+  return mode_of(post.m_local_comp, may_be_done(post), post.m_allow_posted, post.m_allow_retry);
+}
+
+struct Fields {
+  int rank;
+  void* buffer;
+  std::size_t size;
+  tag_t tag;
+  void* user_context;
+};
+template <class Post>
+Fields fields_of(const Post& post) {
+  return {post.m_rank, post.m_local_buffer, post.m_size, post.m_tag, post.m_user_context};
+}
+
+[[gnu::always_inline]] inline status_t status_with(errorcode_t code, const Fields& fields) {
+  return make_status(code, fields.rank, fields.buffer, fields.size, fields.tag, fields.user_context);
+}
+[[gnu::always_inline]] inline errorcode_t code_of(weft::Status answer) noexcept {
+  if (answer.is_done()) return errorcode_t::done;
+  return answer.is_posted() ? errorcode_t::posted : code_of(answer.reason());
+}
+[[nodiscard]] inline status_t status_with(weft::Status answer, const Fields& fields) {
+  return status_with(code_of(answer), fields);
+}
+/// The status of a post that has answered.
+template <class Post>
+[[gnu::always_inline]] inline status_t answered(errorcode_t code, const Post& post) {
+  return make_status(code, post.m_rank, post.m_local_buffer, post.m_size, post.m_tag, post.m_user_context);
+}
+/// Of an operation without a completion object that has ended.
+[[nodiscard]] status_t status_with(weft::Outcome outcome, const Fields& fields, const char* operation);
+
+[[noreturn]] void refuse_tag(tag_t tag, const char* operation);
+[[gnu::always_inline]] inline std::uint32_t short_tag(tag_t tag, const char* operation) {
+  if (tag > UINT32_MAX) [[unlikely]]
+    refuse_tag(tag, operation);
+  return static_cast<std::uint32_t>(tag);
+}
+
+[[nodiscard]] inline weft::Bytes bytes_of(const Fields& fields) noexcept {
+  return {static_cast<const std::byte*>(fields.buffer), fields.size};
+}
+
+/// Waits, as posts without a completion object do: for an operation that was posted with it.
+class Ended final : public weft::Completion {
+ public:
+  ~Ended() override { retire(); }
+  void signal(weft::Message& message) noexcept override {
+    if (message.outcome() == weft::Outcome::timed_out)  // of a receive that was to take what has arrived
+      status = errorcode_t::retry;
+    else
+      status = Delivery(nullptr, false).status_of(message);
+    is_ready_.store(true, std::memory_order_release);
+    notify_waiters_of(this);
+  }
+  [[nodiscard]] bool ready() const noexcept override { return is_ready_.load(std::memory_order_acquire); }
+  status_t status;
+
+ private:
+  std::atomic<bool> is_ready_{false};
+};
+
+/// An operation that has to end before the call returns. `post` takes the completion object.
+template <class Post>
+status_t post_and_wait(weft::Endpoint& endpoint, const Fields& fields, const Post& post,
+                       bool may_retry = false) {
+  Ended ended;
+  for (;;) {
+    const weft::Status answer = post(ended);
+    if (answer.is_done()) return status_with(errorcode_t::done, fields);
+    if (answer.is_posted()) break;
+    if (may_retry) return status_with(answer, fields);
+    endpoint.progress();
+  }
+  endpoint.wait_ready(ended);
+  ended.status.user_context = fields.user_context;
+  return ended.status;
+}
+
+}  // namespace lci
