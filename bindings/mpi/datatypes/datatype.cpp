@@ -1,6 +1,7 @@
 #include "bindings/mpi/datatypes/datatype.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace weft::mpi {
 
@@ -66,34 +67,56 @@ void append(std::vector<Run>& runs, const Run& run) {
                                                              : run);
 }
 
-void append_part(std::vector<Run>& runs, const Part& part) {
-  Datatype& child = *part.type;
-  if (child.size == 0 || part.blocklength == 0 || part.repeats == 0) return;
-  flatten(child);
+/// More runs than this would not stay in a cache, and take longer to make than to use.
+constexpr MPI_Count kMostRuns = 4096;
+
+/// Returns false when that would be too many.
+bool append_part(std::vector<Run>& runs, const Part& part) {
+  const Datatype& child = *part.type;
+  if (child.size == 0 || part.blocklength == 0 || part.repeats == 0) return true;
   if (child.is_dense(part.blocklength)) {
     append(runs,
            {part.displacement + child.true_lb, child.size * part.blocklength, part.repeats, part.stride});
-    return;
+    return true;
   }
   if (child.is_one_block && part.repeats == 1) {
     append(runs, {part.displacement + child.true_lb, child.size, part.blocklength, child.extent});
-    return;
+    return true;
   }
+  if (child.is_nested || part.repeats > kMostRuns || part.blocklength > kMostRuns ||
+      part.repeats * part.blocklength * static_cast<MPI_Count>(child.runs.size()) > kMostRuns)
+    return false;
   for (MPI_Count block = 0; block < part.repeats; ++block)
     for (MPI_Count element = 0; element < part.blocklength; ++element)
       for (const Run& run : child.runs)
         append(runs, {part.displacement + block * part.stride + element * child.extent + run.offset,
                       run.length, run.repeats, run.stride});
+  return true;
+}
+
+/// Of flattening, which nothing that moves data waits for.
+std::recursive_mutex& flatten_mutex() {
+  static auto* const mutex = new std::recursive_mutex;  // the predefined datatypes need it first
+  return *mutex;
 }
 
 }  // namespace
 
 void flatten(Datatype& type) {
-  if (type.is_flattened) return;
-  for (const Part& part : type.parts) append_part(type.runs, part);
-  type.is_one_block = type.size == 0 || (type.runs.size() == 1 && type.runs[0].repeats == 1);
+  if (type.is_flattened.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(flatten_mutex());
+  if (type.is_flattened.load(std::memory_order_relaxed)) return;
+  for (const Part& part : type.parts) flatten(*part.type);
+  for (const Part& part : type.parts)
+    if (!append_part(type.runs, part)) {
+      type.is_nested = true;
+      type.runs = {};
+      break;
+    }
+  type.is_one_block =
+      type.size == 0 || (!type.is_nested && type.runs.size() == 1 && type.runs[0].repeats == 1);
   type.is_contiguous = type.is_one_block && (type.extent == type.size || type.size == 0);
-  type.is_flattened = true;
+  type.is_flattened.store(true, std::memory_order_release);
 }
 
 }  // namespace weft::mpi

@@ -4,6 +4,8 @@
 #include "bindings/mpi/attributes/attributes.hpp"
 #include "bindings/mpi/objects/object.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -74,9 +76,15 @@ struct Datatype : Object {
   [[nodiscard]] bool is_dense(MPI_Count count) const noexcept {
     return is_contiguous || (is_one_block && count <= 1);
   }
-  /// The bytes from the first to behind the last one of `count` elements.
+  /// Where the memory of `count` elements begins, gaps behind the last one included, and its bytes, in
+  /// whichever direction the extent goes.
+  [[nodiscard]] MPI_Aint first_of(MPI_Count count) const noexcept {
+    return std::min({true_lb, lb, lb + extent}) + std::min<MPI_Aint>(0, (count - 1) * extent);
+  }
   [[nodiscard]] MPI_Count span_of(MPI_Count count) const noexcept {
-    return count == 0 ? 0 : true_extent + (count - 1) * extent;
+    if (count <= 0) return 0;
+    return std::max({true_lb + true_extent, lb, lb + extent}) + std::max<MPI_Aint>(0, (count - 1) * extent) -
+           first_of(count);
   }
 
   MPI_Count size = 0;
@@ -91,8 +99,9 @@ struct Datatype : Object {
   MPI_Count basics = 0;  // basic elements in one element
 
   std::vector<Part> parts;  // their types are retained in `contents`, or predefined
-  std::vector<Run> runs;    // once flattened
-  bool is_flattened = false;
+  std::vector<Run> runs;    // once flattened, of one element
+  bool is_nested = false;   // its runs would be too many: its parts have them, one below the other
+  std::atomic<bool> is_flattened{false};
   Contents contents;
   std::string name;
   Attributes attributes{KeyvalOf::datatype};
@@ -105,7 +114,7 @@ struct Datatype : Object {
 
 /// Computes size and bounds from the parts.
 void lay_out(Datatype& type);
-/// Computes the runs, unless it has.
+/// Computes the runs, unless it has. Threads may do so at once for datatypes with parts in common.
 void flatten(Datatype& type);
 
 /// The predefined datatype of a C type, for use inside the library.

@@ -1,8 +1,9 @@
 #include "bindings/mpi/datatypes/pack.hpp"
 
+#include "bindings/mpi/objects/blocks.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 namespace weft::mpi {
 
@@ -19,37 +20,98 @@ void scatter_blocks(std::byte* to, const std::byte*& from, MPI_Count blocks, MPI
     std::memcpy(to, from, kBytes);
 }
 
-void pack_run(const Run& run, const std::byte* element, std::byte*& to) noexcept {
-  const std::byte* from = element + run.offset;
-  if (run.length == 8) return gather_blocks<8>(to, from, run.repeats, run.stride);
-  if (run.length == 4) return gather_blocks<4>(to, from, run.repeats, run.stride);
-  for (MPI_Count block = 0; block < run.repeats; ++block, from += run.stride) {
-    std::memcpy(to, from, static_cast<std::size_t>(run.length));
-    to += run.length;
-  }
-}
+/// Copies elements to where packed bytes go.
+struct Packing {
+  std::byte* to;
 
-/// Returns false when the bytes are used up.
-bool unpack_run(const Run& run, std::byte* element, const std::byte*& from, MPI_Count& bytes) noexcept {
-  std::byte* to = element + run.offset;
-  if (bytes >= run.length * run.repeats) {
-    bytes -= run.length * run.repeats;
-    if (run.length == 8)
-      scatter_blocks<8>(to, from, run.repeats, run.stride);
-    else if (run.length == 4)
-      scatter_blocks<4>(to, from, run.repeats, run.stride);
-    else
-      for (MPI_Count block = 0; block < run.repeats; ++block, to += run.stride, from += run.length)
-        std::memcpy(to, from, static_cast<std::size_t>(run.length));
+  [[nodiscard]] bool run(const Run& run, std::byte* element) noexcept {
+    const std::byte* from = element + run.offset;
+    switch (run.length) {
+      case 4:
+        gather_blocks<4>(to, from, run.repeats, run.stride);
+        return true;
+      case 8:
+        gather_blocks<8>(to, from, run.repeats, run.stride);
+        return true;
+      case 16:
+        gather_blocks<16>(to, from, run.repeats, run.stride);
+        return true;
+      default:
+        for (MPI_Count block = 0; block < run.repeats; ++block, from += run.stride) {
+          std::memcpy(to, from, static_cast<std::size_t>(run.length));
+          to += run.length;
+        }
+        return true;
+    }
+  }
+};
+
+/// Copies packed bytes to elements, as many as there are.
+struct Unpacking {
+  const std::byte* from;
+  MPI_Count bytes;
+
+  /// Returns false when the bytes are used up.
+  [[nodiscard]] bool run(const Run& run, std::byte* element) noexcept {
+    std::byte* to = element + run.offset;
+    if (bytes >= run.length * run.repeats) {
+      whole_run(run, to);
+      return bytes > 0;
+    }
+    for (MPI_Count block = 0; block < run.repeats && bytes > 0; ++block, to += run.stride) {
+      const MPI_Count part = std::min(run.length, bytes);
+      std::memcpy(to, from, static_cast<std::size_t>(part));
+      from += part;
+      bytes -= part;
+    }
     return bytes > 0;
   }
-  for (MPI_Count block = 0; block < run.repeats && bytes > 0; ++block, to += run.stride) {
-    const MPI_Count part = std::min(run.length, bytes);
-    std::memcpy(to, from, static_cast<std::size_t>(part));
-    from += part;
-    bytes -= part;
+  void whole_run(const Run& run, std::byte* to) noexcept {
+    bytes -= run.length * run.repeats;
+    switch (run.length) {
+      case 4:
+        return scatter_blocks<4>(to, from, run.repeats, run.stride);
+      case 8:
+        return scatter_blocks<8>(to, from, run.repeats, run.stride);
+      case 16:
+        return scatter_blocks<16>(to, from, run.repeats, run.stride);
+      default:
+        for (MPI_Count block = 0; block < run.repeats; ++block, to += run.stride, from += run.length)
+          std::memcpy(to, from, static_cast<std::size_t>(run.length));
+    }
   }
-  return bytes > 0;
+};
+
+/// Stores where elements lie, as far as there is room.
+struct Listing {
+  std::span<MutableBytes> pieces;
+  std::size_t found = 0;
+
+  [[nodiscard]] bool run(const Run& run, std::byte* element) noexcept {
+    if (found + static_cast<std::size_t>(run.repeats) > pieces.size()) return false;
+    for (MPI_Count block = 0; block < run.repeats; ++block)
+      pieces[found++] = {element + run.offset + block * run.stride, static_cast<std::size_t>(run.length)};
+    return true;
+  }
+};
+
+/// Goes through the runs of elements, in their order; a nested datatype's are in its parts. Returns false
+/// when the copy needs no more of them.
+template <class Copy>
+bool for_each_run(const Datatype& type, MPI_Count count, std::byte* element, Copy& copy) noexcept {
+  if (type.size == 0) return true;
+  if (type.is_dense(count)) return copy.run({type.true_lb, type.size * count, 1, 0}, element);
+  for (MPI_Count index = 0; index < count; ++index, element += type.extent) {
+    for (const Run& run : type.runs)
+      if (!copy.run(run, element)) return false;
+    if (!type.is_nested) continue;
+    for (const Part& part : type.parts)
+      for (MPI_Count block = 0; block < part.repeats; ++block)
+        if (!for_each_run(*part.type, part.blocklength, element + part.displacement + block * part.stride,
+                          copy))
+          return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -60,9 +122,8 @@ void pack_elements(const Datatype& type, MPI_Count count, const void* from, std:
     std::memcpy(to, shifted(from, type.true_lb), static_cast<std::size_t>(type.size * count));
     return;
   }
-  const std::byte* element = shifted(from, 0);
-  for (MPI_Count index = 0; index < count; ++index, element += type.extent)
-    for (const Run& run : type.runs) pack_run(run, element, to);
+  Packing packing{to};
+  static_cast<void>(for_each_run(type, count, shifted(from, 0), packing));
 }
 
 void unpack_elements(const Datatype& type, MPI_Count count, const std::byte* from, MPI_Count bytes,
@@ -73,10 +134,14 @@ void unpack_elements(const Datatype& type, MPI_Count count, const std::byte* fro
     std::memcpy(shifted(to, type.true_lb), from, static_cast<std::size_t>(bytes));
     return;
   }
-  std::byte* element = shifted(to, 0);
-  for (MPI_Count index = 0; index < count; ++index, element += type.extent)
-    for (const Run& run : type.runs)
-      if (!unpack_run(run, element, from, bytes)) return;
+  Unpacking unpacking{from, bytes};
+  static_cast<void>(for_each_run(type, count, shifted(to, 0), unpacking));
+}
+
+std::size_t pieces_of(const Datatype& type, MPI_Count count, const void* buffer,
+                      std::span<MutableBytes> pieces) noexcept {
+  Listing listing{pieces};
+  return for_each_run(type, count, shifted(buffer, 0), listing) ? listing.found : 0;
 }
 
 void copy_elements(const Datatype& from_type, MPI_Count from_count, const void* from, const Datatype& to_type,
@@ -88,8 +153,10 @@ void copy_elements(const Datatype& from_type, MPI_Count from_count, const void* 
                  static_cast<std::size_t>(bytes));
   } else if (from_type.is_dense(from_count)) {
     unpack_elements(to_type, to_count, shifted(from, from_type.true_lb), bytes, to);
+  } else if (to_type.is_dense(to_count) && bytes == from_type.size * from_count) {
+    pack_elements(from_type, from_count, from, shifted(to, to_type.true_lb));
   } else {
-    const auto packed = std::make_unique<std::byte[]>(static_cast<std::size_t>(from_type.size * from_count));
+    const Block packed = make_block(from_type.size * from_count);
     pack_elements(from_type, from_count, from, packed.get());
     unpack_elements(to_type, to_count, packed.get(), bytes, to);
   }
@@ -113,20 +180,6 @@ MPI_Count basics_within(const Datatype& type, MPI_Count bytes, MPI_Count& rest) 
     return found + basics_within(*part.type, rest, rest);
   }
   return found;
-}
-
-MPI_Count bytes_of_basics(const Datatype& type, MPI_Count count) noexcept {
-  if (type.basics == 0) return 0;
-  MPI_Count bytes = count / type.basics * type.size;
-  MPI_Count rest = count % type.basics;
-  if (rest == 0) return bytes;
-  for (const Part& part : type.parts) {
-    const MPI_Count whole = part.type->basics * part.blocklength * part.repeats;
-    if (rest < whole) return bytes + bytes_of_basics(*part.type, rest);
-    rest -= whole;
-    bytes += part.type->size * part.blocklength * part.repeats;
-  }
-  return bytes;
 }
 
 }  // namespace weft::mpi

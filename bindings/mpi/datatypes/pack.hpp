@@ -3,7 +3,10 @@
 
 #include "bindings/mpi/datatypes/datatype.hpp"
 
+#include <weft/types.hpp>
+
 #include <cstddef>
+#include <span>
 
 namespace weft::mpi {
 
@@ -16,10 +19,13 @@ void unpack_elements(const Datatype& type, MPI_Count count, const std::byte* fro
 void copy_elements(const Datatype& from_type, MPI_Count from_count, const void* from, const Datatype& to_type,
                    MPI_Count to_count, void* to);
 
+/// Stores where `count` elements at `buffer` lie, one piece behind the other. Returns the number of pieces;
+/// 0 when they are more than `pieces` has room for.
+[[nodiscard]] std::size_t pieces_of(const Datatype& type, MPI_Count count, const void* buffer,
+                                    std::span<MutableBytes> pieces) noexcept;
+
 /// The whole basic elements in the first `bytes` bytes of packed elements; `rest` gets the bytes behind them.
 [[nodiscard]] MPI_Count basics_within(const Datatype& type, MPI_Count bytes, MPI_Count& rest) noexcept;
-/// The bytes of the first `count` basic elements.
-[[nodiscard]] MPI_Count bytes_of_basics(const Datatype& type, MPI_Count count) noexcept;
 
 /// Address `offset` bytes behind an address of the program.
 [[nodiscard]] inline std::byte* shifted(const void* address, MPI_Aint offset) noexcept {

@@ -15,7 +15,8 @@ struct Basic : Datatype {
     native = what;
     basics = 1;
     name = text;
-    is_committed = is_contiguous = is_one_block = is_flattened = true;
+    is_committed = is_contiguous = is_one_block = true;
+    is_flattened.store(true, std::memory_order_relaxed);
     runs = {{0, bytes, 1, 0}};
     define(handle, *this);
   }
@@ -31,10 +32,13 @@ constexpr Native unsigned_of(std::size_t bytes) {
                       : Native::uint64;
 }
 
+// Each names its handle itself: passed on, the handle would be expanded before it becomes a text.
 #define WEFT_MPI_C(name, type, native) \
   { name, #name, sizeof(type), alignof(type), native }
-#define WEFT_MPI_SIGNED(name, type) WEFT_MPI_C(name, type, signed_of(sizeof(type)))
-#define WEFT_MPI_UNSIGNED(name, type) WEFT_MPI_C(name, type, unsigned_of(sizeof(type)))
+#define WEFT_MPI_SIGNED(name, type) \
+  { name, #name, sizeof(type), alignof(type), signed_of(sizeof(type)) }
+#define WEFT_MPI_UNSIGNED(name, type) \
+  { name, #name, sizeof(type), alignof(type), unsigned_of(sizeof(type)) }
 #define WEFT_MPI_SIZED(name, bytes, alignment, native) \
   { name, #name, bytes, alignment, native }
 
@@ -46,13 +50,14 @@ Basic basics[] = {
     WEFT_MPI_SIGNED(MPI_SHORT, short),
     WEFT_MPI_SIGNED(MPI_INT, int),
     WEFT_MPI_SIGNED(MPI_LONG, long),
-    WEFT_MPI_SIGNED(MPI_LONG_LONG, long long),
+    {MPI_LONG_LONG, "MPI_LONG_LONG_INT", sizeof(long long), alignof(long long), Native::int64},
     WEFT_MPI_UNSIGNED(MPI_UNSIGNED_SHORT, unsigned short),
     WEFT_MPI_UNSIGNED(MPI_UNSIGNED, unsigned),
     WEFT_MPI_UNSIGNED(MPI_UNSIGNED_LONG, unsigned long),
     WEFT_MPI_UNSIGNED(MPI_UNSIGNED_LONG_LONG, unsigned long long),
     WEFT_MPI_C(MPI_FLOAT, float, Native::float32),
-    WEFT_MPI_C(MPI_C_FLOAT_COMPLEX, std::complex<float>, Native::complex32),
+    {MPI_C_COMPLEX, "MPI_C_COMPLEX", sizeof(std::complex<float>), alignof(std::complex<float>),
+     Native::complex32},
     WEFT_MPI_C(MPI_CXX_FLOAT_COMPLEX, std::complex<float>, Native::complex32),
     WEFT_MPI_C(MPI_DOUBLE, double, Native::float64),
     WEFT_MPI_C(MPI_C_DOUBLE_COMPLEX, std::complex<double>, Native::complex64),

@@ -131,7 +131,8 @@ void locate(const void* in, void* inout, MPI_Count count) {
   for (MPI_Count index = 0; index < count; ++index) {
     const bool wins = kLargest ? to[index].value < from[index].value : from[index].value < to[index].value;
     const bool is_equal = !(from[index].value < to[index].value) && !(to[index].value < from[index].value);
-    if (wins || (is_equal && from[index].index < to[index].index)) to[index] = from[index];
+    if (wins) to[index].value = from[index].value;  // not what pads the pair
+    if (wins || (is_equal && from[index].index < to[index].index)) to[index].index = from[index].index;
   }
 }
 template <class First, class Second>

@@ -1,14 +1,12 @@
 // Probes, and messages that they have taken out.
 #include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/point_to_point/checks.hpp"
 #include "bindings/mpi/point_to_point/point_to_point_calls.hpp"
 #include "bindings/mpi/point_to_point/wait_for_request.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"
-
-#include <cstdlib>
-#include <new>
 
 namespace weft::mpi {
 
@@ -68,8 +66,7 @@ Request* start_taken(void* buffer, MPI_Count count, Datatype& type, MPI_Message*
     request->type = retain(&type);
     request->buffer = buffer;
     request->count = count;
-    request->staging = data = static_cast<std::byte*>(std::malloc(bytes > 0 ? bytes : 1));
-    if (data == nullptr) throw std::bad_alloc();
+    request->staging = data = allocate_block(type.size * count);
   }
   ReceiveOptions options = receive_options(0);
   options.completion = &request_signals();

@@ -2,10 +2,11 @@
 
 #include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -71,13 +72,14 @@ Request* take_request(Communicator& communicator) {
   request->is_persistent = false;
   request->is_active = true;
   request->has_handle = false;
+  request->scattered_room = 0;
   request->owner = nullptr;
   return request;
 }
 
 void give_request(Request* request) noexcept {
   release(request->communicator);
-  if (request->staging != nullptr) std::free(std::exchange(request->staging, nullptr));
+  if (request->staging != nullptr) free_block(std::exchange(request->staging, nullptr));
   if (request->type != nullptr) release(std::exchange(request->type, nullptr));
   if (request->work != nullptr) delete std::exchange(request->work, nullptr);
   if (request->number.load(std::memory_order_relaxed) !=
@@ -99,7 +101,9 @@ void RequestSignals::signal(Message& message) noexcept {
     status.MPI_TAG = tag_of_key(message.tag());
     status.MPI_SOURCE =
         request.peer != MPI_ANY_SOURCE ? request.peer : request.communicator->peers().rank_of(message.peer());
-    set_bytes(status, static_cast<MPI_Count>(message.size()));
+    set_bytes(status, request.scattered_room == 0
+                          ? static_cast<MPI_Count>(message.size())
+                          : std::min(static_cast<MPI_Count>(message.length()), request.scattered_room));
     if (outcome == Outcome::truncated) status.MPI_ERROR = MPI_ERR_TRUNCATE;
     if (request.staging != nullptr)
       unpack_elements(*request.type, request.count, request.staging, static_cast<MPI_Count>(message.size()),
@@ -107,7 +111,7 @@ void RequestSignals::signal(Message& message) noexcept {
   }
   if (outcome == Outcome::peer_failed || outcome == Outcome::refused || outcome == Outcome::timed_out)
     status.MPI_ERROR = MPI_ERR_PROC_ABORTED;
-  if (request.staging != nullptr) std::free(std::exchange(request.staging, nullptr));
+  if (request.staging != nullptr) free_block(std::exchange(request.staging, nullptr));
   mark_done(request);
 }
 

@@ -112,7 +112,8 @@ void get_elements(const MPI_Status* status, Datatype& type, CountResult count) {
   count = found;
 }
 void status_set_elements_x(MPI_Status* status, Datatype& type, MPI_Count count) {
-  set_bytes(*status, bytes_of_basics(type, count));
+  // Elements of the datatype, not basic ones: so count the implementations that programs are written with.
+  set_bytes(*status, type.size * count);
 }
 void status_set_elements(MPI_Status* status, Datatype& type, MPI_Count count) {
   status_set_elements_x(status, type, count);

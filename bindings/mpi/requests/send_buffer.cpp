@@ -2,10 +2,8 @@
 
 #include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/transport/matching.hpp"
-
-#include <cstdlib>
-#include <new>
 
 namespace weft::mpi {
 
@@ -59,11 +57,10 @@ void post_buffered(Request& request, const void* data, MPI_Count count, Datatype
   }
   Request* const copy = take_request(communicator);
   copy->what = Request::What::send;
-  copy->staging = static_cast<std::byte*>(std::malloc(static_cast<std::size_t>(bytes > 0 ? bytes : 1)));
-  if (copy->staging == nullptr) throw std::bad_alloc();
+  copy->staging = allocate_block(bytes);
   pack_elements(type, count, data, copy->staging);
   copy->owner = new BufferedSend(buffer, needed);
-  if (post_send(communicator.peer(peer), context, tag, {copy->staging, static_cast<std::size_t>(bytes)},
+  if (post_send(communicator.peer(peer), context, tag, Bytes(copy->staging, static_cast<std::size_t>(bytes)),
                 request_signals(), copy))
     copy->owner->finish(*copy);
 }

@@ -27,16 +27,17 @@ inline constexpr int kLargestTag = 0x7fffffff;
   return static_cast<int>(static_cast<std::uint32_t>(key));
 }
 
-/// Posts a send until it is accepted. Returns true when it has ended already; else `completion` is signalled
-/// with `user_data`.
-inline bool post_send(int peer, std::uint32_t context, int tag, Bytes bytes, Completion& completion,
-                      void* user_data) {
+/// Posts a send until it is accepted, of Bytes or of a list of them. Returns true when it has ended already;
+/// else `completion` is signalled with `user_data`.
+template <class Payload>
+bool post_send(int peer, std::uint32_t context, int tag, const Payload& payload, Completion& completion,
+               void* user_data) {
   Status status = world->endpoint.post_send(
-      peer, key_of(context, tag), bytes,
+      peer, key_of(context, tag), payload,
       {.completion = &completion, .user_data = user_data, .engine = kEngine, .may_complete_now = true});
   if (status.is_retry()) [[unlikely]]
     world->endpoint.wait_until([&] {
-      status = world->endpoint.post_send(peer, key_of(context, tag), bytes,
+      status = world->endpoint.post_send(peer, key_of(context, tag), payload,
                                          {.completion = &completion,
                                           .user_data = user_data,
                                           .engine = kEngine,
@@ -48,17 +49,18 @@ inline bool post_send(int peer, std::uint32_t context, int tag, Bytes bytes, Com
 }
 
 /// post_send() for a send that ends when a receive has matched it.
-inline void post_synchronous_send(int peer, std::uint32_t context, int tag, Bytes bytes,
-                                  Completion& completion, void* user_data) {
+template <class Payload>
+void post_synchronous_send(int peer, std::uint32_t context, int tag, const Payload& payload,
+                           Completion& completion, void* user_data) {
   const SendOptions options{.completion = &completion,
                             .user_data = user_data,
                             .engine = kEngine,
                             .may_retry = false,
                             .synchronous = true};
-  Status status = world->endpoint.post_send(peer, key_of(context, tag), bytes, options);
+  Status status = world->endpoint.post_send(peer, key_of(context, tag), payload, options);
   if (status.is_retry()) [[unlikely]]
     world->endpoint.wait_until([&] {
-      status = world->endpoint.post_send(peer, key_of(context, tag), bytes, options);
+      status = world->endpoint.post_send(peer, key_of(context, tag), payload, options);
       return !status.is_retry();
     });
 }
@@ -93,6 +95,20 @@ inline void post_receive(int source, std::uint32_t context, int tag, std::span<s
       status = world->endpoint.post_receive(weft_source(source), key, buffer, options);
       return !status.is_retry();
     });
+}
+
+/// The same into a list of buffers. Returns false, and has posted nothing, when the engine has no record for
+/// the list.
+[[nodiscard]] inline bool post_scattered_receive(int source, std::uint32_t context, int tag,
+                                                 std::span<const MutableBytes> buffers,
+                                                 Completion& completion, void* user_data,
+                                                 ReceiveHandle* handle) {
+  ReceiveOptions options = receive_options(tag);
+  options.completion = &completion;
+  options.user_data = user_data;
+  options.handle = handle;
+  return !world->endpoint.post_receive(weft_source(source), receive_key(context, tag), buffers, options)
+              .is_retry();
 }
 
 [[nodiscard]] inline bool probe(int source, std::uint32_t context, int tag, ProbedMessage& found) {
