@@ -3,107 +3,123 @@
 #include "bindings/mpi/collectives/checks.hpp"
 #include "bindings/mpi/collectives/collectives_calls.hpp"
 
-#include <vector>
-
 namespace weft::mpi {
 
 namespace {
 
-/// Both sides of an exchange of blocks: equal ones, ones of different sizes, or ones of different datatypes,
+/// One side of an exchange of blocks: equal ones, ones of different sizes, or ones of different datatypes,
 /// whose displacements are bytes.
 struct Side {
-  MPI_Count count = 0;
-  Numbers counts, displacements;
-  Datatype* type = nullptr;
-  const MPI_Datatype* types = nullptr;
+  Side(MPI_Count equal, Datatype& of) noexcept : count(equal), type(&of) {}
+  Side(Numbers lengths, Numbers at, Datatype& of) noexcept : counts(lengths), displacements(at), type(&of) {}
+  Side(Numbers lengths, Numbers at, const MPI_Datatype* of) noexcept
+      : counts(lengths), displacements(at), types(of) {}
 
   [[nodiscard]] Datatype& type_of(int rank) const {
-    Datatype* const own = types != nullptr ? find<Datatype>(types[rank]) : type;
-    if (own == nullptr) fail(MPI_ERR_TYPE, "the datatype for rank %d is MPI_DATATYPE_NULL or none", rank);
-    return *own;
+    return types != nullptr ? *find<Datatype>(types[rank]) : *type;
   }
   [[nodiscard]] MPI_Count count_of(int rank) const noexcept {
     return counts.is_null() ? count : counts[rank];
+  }
+  /// Blocks without bytes do not travel: both ranks know that.
+  [[nodiscard]] MPI_Count bytes_of(int rank) const {
+    const MPI_Count elements = count_of(rank);
+    return elements == 0 ? 0 : elements * type_of(rank).size;
   }
   [[nodiscard]] std::byte* block(const void* buffer, int rank) const {
     if (types != nullptr) return shifted(buffer, displacements[rank]);
     return element(buffer, counts.is_null() ? rank * count : displacements[rank], *type);
   }
-  void hold(std::vector<Type>& held, int ranks) const {
-    if (types == nullptr)
-      held.emplace_back(*type);
-    else
-      for (int rank = 0; rank < ranks; ++rank)
-        if (count_of(rank) > 0) held.emplace_back(type_of(rank));
+  /// Fails where an argument is none; `what` is the name of the counts.
+  void check(const char* what, int ranks) const {
+    if (types == nullptr && counts.is_null()) return check_elements(what, count, *type);
+    if (types == nullptr) return check_blocks(what, counts, ranks, *type);
+    for (int rank = 0; rank < ranks; ++rank) {
+      if (counts[rank] == 0) continue;
+      const auto* const own = find<Datatype>(types[rank]);
+      if (own == nullptr) fail(MPI_ERR_TYPE, "the datatype for rank %d is MPI_DATATYPE_NULL or none", rank);
+      check_elements(what, counts[rank], *own);
+    }
   }
+
+  MPI_Count count = 0;
+  Numbers counts, displacements;
+  Datatype* type = nullptr;
+  const MPI_Datatype* types = nullptr;
 };
 
 Task exchange_all(Channel channel, const void* sent, Side out, void* received, Side in) {
   Exchange exchange(channel);
   const Communicator& communicator = channel.communicator;
   const int ranks = communicator.peers().size();
-  std::vector<Type> held;
-  in.hold(held, ranks);
-  std::vector<std::unique_ptr<std::byte[]>> copies;
   const bool in_place = is_in_place(sent);
-  if (!in_place) out.hold(held, ranks);
-  if (in_place) {
-    // What is to be sent lies where messages are to arrive: all of it is packed first.
-    for (int rank = 0; rank < ranks; ++rank) {
-      const Datatype& type = in.type_of(rank);
-      copies.push_back(
-          std::make_unique<std::byte[]>(static_cast<std::size_t>(type.size * in.count_of(rank) + 1)));
-      pack_elements(type, in.count_of(rank), in.block(received, rank), copies.back().get());
-    }
+  // What is to be sent in place lies where messages are to arrive: all of it is packed first.
+  MPI_Count all_bytes = 0;
+  for (int rank = 0; in_place && rank < ranks; ++rank) all_bytes += in.bytes_of(rank);
+  const Block packed = make_block(all_bytes);
+  std::byte* end = packed.get();
+  for (int rank = 0; in_place && rank < ranks; ++rank) {
+    if (in.bytes_of(rank) == 0) continue;
+    pack_elements(in.type_of(rank), in.count_of(rank), in.block(received, rank), end);
+    end += in.bytes_of(rank);
   }
-  const int first = communicator.is_inter() ? 0 : communicator.rank;
+  const auto packed_block = [&](int of) {
+    std::byte* block = packed.get();
+    for (int rank = 0; rank < of; ++rank) block += in.bytes_of(rank);
+    return block;
+  };
+  const int own = communicator.is_inter() ? -1 : communicator.rank, first = own < 0 ? 0 : own;
   for (int step = 0; step < ranks; ++step) {
     const int from = (first + step) % ranks;
-    if (!communicator.is_inter() && from == communicator.rank) continue;
-    if (in.count_of(from) > 0 || in.types == nullptr)
+    if (from != own && in.bytes_of(from) > 0)
       exchange.receive(in.block(received, from), in.count_of(from), in.type_of(from), from);
   }
   for (int step = 0; step < ranks; ++step) {
     const int to = (first - step + ranks) % ranks;
-    const bool is_own = !communicator.is_inter() && to == communicator.rank;
-    if (in_place) {
-      if (!is_own && (in.count_of(to) > 0 || in.types == nullptr))
-        exchange.send(copies[static_cast<std::size_t>(to)].get(), in.count_of(to) * in.type_of(to).size,
-                      byte_type, to);
-    } else if (out.count_of(to) == 0 && out.types != nullptr) {
-      continue;
-    } else if (is_own) {
-      copy_elements(out.type_of(to), out.count_of(to), out.block(sent, to), in.type_of(to), in.count_of(to),
-                    in.block(received, to));
-    } else {
+    const MPI_Count bytes = in_place ? in.bytes_of(to) : out.bytes_of(to);
+    if (bytes == 0 || (in_place && to == own)) continue;
+    if (in_place)
+      exchange.send_bytes(packed_block(to), bytes, to);
+    else if (to != own)
       exchange.send(out.block(sent, to), out.count_of(to), out.type_of(to), to);
-    }
+    else if (in.bytes_of(own) > 0)
+      copy_elements(out.type_of(own), out.count_of(own), out.block(sent, own), in.type_of(own),
+                    in.count_of(own), in.block(received, own));
   }
   co_await exchange;
+}
+
+/// `what`: the names of the counts, of both sides.
+Task exchange_checked(const Channel& channel, const void* sent, const Side& out, void* received,
+                      const Side& in, const char* sent_what, const char* received_what) {
+  const int ranks = channel.communicator.peers().size();
+  in.check(received_what, ranks);
+  if (!is_in_place(sent)) out.check(sent_what, ranks);
+  return exchange_all(channel, sent, out, received, in);
 }
 
 }  // namespace
 
 Task alltoall(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
               MPI_Count received_count, Datatype& received_type) {
-  check_committed(received_type);
-  return exchange_all(channel, sent, {sent_count, {}, {}, &sent_type, nullptr}, received,
-                      {received_count, {}, {}, &received_type, nullptr});
+  return exchange_checked(channel, sent, {sent_count, sent_type}, received, {received_count, received_type},
+                          "sendcount", "recvcount");
 }
 
 Task alltoallv(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                Datatype& sent_type, void* received, Numbers received_counts, Numbers received_displacements,
                Datatype& received_type) {
-  check_committed(received_type);
-  return exchange_all(channel, sent, {0, sent_counts, sent_displacements, &sent_type, nullptr}, received,
-                      {0, received_counts, received_displacements, &received_type, nullptr});
+  return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_type}, received,
+                          {received_counts, received_displacements, received_type}, "sendcounts",
+                          "recvcounts");
 }
 
 Task alltoallw(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                const MPI_Datatype* sent_types, void* received, Numbers received_counts,
                Numbers received_displacements, const MPI_Datatype* received_types) {
-  return exchange_all(channel, sent, {0, sent_counts, sent_displacements, nullptr, sent_types}, received,
-                      {0, received_counts, received_displacements, nullptr, received_types});
+  return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_types}, received,
+                          {received_counts, received_displacements, received_types}, "sendcounts",
+                          "recvcounts");
 }
 
 }  // namespace weft::mpi

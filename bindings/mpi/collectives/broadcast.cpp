@@ -36,7 +36,7 @@ Task barrier(Channel channel) {
 
 Task bcast(Channel channel, void* buffer, MPI_Count count, Datatype& type, int root) {
   check_root(channel.communicator, root);
-  check_committed(type);
+  if (root != MPI_PROC_NULL) check_elements("count", count, type);
   return channel.communicator.is_inter() ? inter_broadcast(channel, buffer, count, type, root)
                                          : broadcast(channel, buffer, count, type, root);
 }

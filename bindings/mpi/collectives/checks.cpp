@@ -10,10 +10,31 @@ void check_root(const Communicator& communicator, int root) {
        communicator.is_inter() ? ", MPI_ROOT or MPI_PROC_NULL" : "");
 }
 
-void check_committed(const Datatype& type) {
-  if (!type.is_committed)
-    fail(MPI_ERR_TYPE, "the datatype%s%s has not been committed (MPI_Type_commit)",
-         type.name.empty() ? "" : " ", type.name.c_str());
+void check_count(const char* argument, MPI_Count count) {
+  if (count < 0) [[unlikely]]
+    fail(MPI_ERR_COUNT, "argument '%s' is %lld; 0 or more is needed", argument,
+         static_cast<long long>(count));
+}
+
+void check_elements(const char* argument, MPI_Count count, const Datatype& type) {
+  check_count(argument, count);
+  if (type.is_committed || count == 0) [[likely]]
+    return;
+  if (&type == &no_type)
+    fail(MPI_ERR_TYPE, "argument 'datatype' is a null handle, or no datatype: the datatype of '%s'",
+         argument);
+  fail(MPI_ERR_TYPE, "the datatype%s%s has not been committed (MPI_Type_commit)",
+       type.name.empty() ? "" : " ", type.name.c_str());
+}
+
+void check_blocks(const char* argument, Numbers counts, int ranks, const Datatype& type) {
+  if (counts.is_null() && ranks > 0) fail(MPI_ERR_ARG, "argument '%s' is a null pointer", argument);
+  for (int rank = 0; rank < ranks; ++rank) check_elements(argument, counts[rank], type);
+}
+
+void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation) {
+  check_elements("count", count, type);
+  check_operation(operation, type);
 }
 
 void check_intra(const Communicator& communicator) {

@@ -31,6 +31,10 @@ void Exchange::finish(Request& request) noexcept {
 
 void Exchange::await_resume() {
   pending_.store(1, std::memory_order_relaxed);
+  check();
+}
+
+void Exchange::check() const {
   const int error = error_.load(std::memory_order_relaxed);
   if (error == MPI_ERR_TRUNCATE)
     fail_on(

@@ -3,11 +3,11 @@
 
 #include "bindings/mpi/collectives/task.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/operations/operation.hpp"
 #include "bindings/mpi/requests/start.hpp"
 
 #include <atomic>
-#include <memory>
 
 namespace weft::mpi {
 
@@ -59,6 +59,8 @@ class Exchange final : public RequestOwner {
 
   void send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset = 0);
   void receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset = 0);
+  void send_bytes(const std::byte* bytes, MPI_Count count, int to) { send(bytes, count, byte_type, to); }
+  void receive_bytes(std::byte* bytes, MPI_Count count, int from) { receive(bytes, count, byte_type, from); }
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiting) noexcept {
@@ -66,6 +68,20 @@ class Exchange final : public RequestOwner {
     return pending_.fetch_sub(1, std::memory_order_acq_rel) != 1;
   }
   void await_resume();
+  /// Waits, and leaves it to check() to fail: for who has more under way than this exchange.
+  [[nodiscard]] auto settled() noexcept {
+    struct Settled {
+      Exchange& exchange;
+      [[nodiscard]] bool await_ready() const noexcept { return false; }
+      [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiting) const noexcept {
+        return exchange.await_suspend(waiting);
+      }
+      void await_resume() const noexcept { exchange.pending_.store(1, std::memory_order_relaxed); }
+    };
+    return Settled{*this};
+  }
+  /// Fails with the first error of all messages so far.
+  void check() const;
 
   void finish(Request& request) noexcept override;
 
@@ -80,13 +96,11 @@ class Exchange final : public RequestOwner {
 class Scratch {
  public:
   Scratch(const Datatype& type, MPI_Count count)
-      : bytes_(
-            std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(type.span_of(count) + 1))),
-        address_(shifted(bytes_.get(), -type.true_lb)) {}
+      : bytes_(make_block(type.span_of(count))), address_(shifted(bytes_.get(), -type.first_of(count))) {}
   [[nodiscard]] void* get() const noexcept { return address_; }
 
  private:
-  std::unique_ptr<std::byte[]> bytes_;
+  Block bytes_;
   std::byte* address_;
 };
 

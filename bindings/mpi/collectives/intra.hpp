@@ -26,13 +26,13 @@ Task collect(Channel channel, const void* sent, MPI_Count sent_count, Type sent_
              Blocks blocks, Type received_type, int root);
 Task distribute(Channel channel, const void* sent, Blocks blocks, Type sent_type, void* received,
                 MPI_Count received_count, Type received_type, int root);
-/// A ring.
-Task circulate(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,
-               Blocks blocks, Type received_type);
-/// By a tree, in the order of ranks.
+/// Every rank's elements to all ranks.
+Task gather_to_all(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,
+                   Blocks blocks, Type received_type);
+/// By a tree. Values are combined in the order of ranks, unless the operation is one of MPI's own.
 Task reduce_to_root(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
                     Op operation, int root);
-/// Recursive doubling, in the order of ranks: all get the same bits.
+/// All get the same bits.
 Task reduce_to_all(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
                    Op operation);
 

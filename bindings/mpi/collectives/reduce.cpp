@@ -1,163 +1,135 @@
-// Reductions to one rank and to all. Values are combined in the order of ranks, whatever the operation.
+// Reductions to one rank. Values are combined in the order of ranks, but where the operation is one of MPI's
+// own, which commute.
+#include "bindings/mpi/collectives/algorithms.hpp"
 #include "bindings/mpi/collectives/collectives_calls.hpp"
 #include "bindings/mpi/collectives/inter.hpp"
 #include "bindings/mpi/collectives/intra.hpp"
 
-#include <utility>
-
 namespace weft::mpi {
-
-Task reduce_to_root(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
-                    Op operation, int root) {
-  Exchange exchange(channel);
-  const int rank = channel.rank(), size = channel.size();
-  // Only a commutative operation may begin at any rank; others end at rank 0, which sends the result on.
-  const int top = operation->is_commutative ? root : 0;
-  const int place = (rank - top + size) % size;
-  const void* const own = is_in_place(sent) ? received : sent;
-  if (size == 1) {
-    if (!is_in_place(sent)) copy_elements(type, count, sent, type, count, received);
-    co_return;
-  }
-  Scratch first(type, count), second(type, count);
-  void* sum = first.get();
-  void* other = second.get();
-  copy_elements(type, count, own, type, count, sum);
-  for (int mask = 1; mask < size; mask *= 2) {
-    if ((place & mask) != 0) {
-      exchange.send(sum, count, type, (place - mask + top) % size);
-      co_await exchange;
-      break;
-    }
-    if (place + mask >= size) continue;
-    exchange.receive(other, count, type, (place + mask + top) % size);
-    co_await exchange;
-    operation->apply(sum, other, count, type);
-    std::swap(sum, other);
-  }
-  if (top == root) {
-    if (rank == root) copy_elements(type, count, sum, type, count, received);
-  } else if (rank == 0) {
-    exchange.send(sum, count, type, root);
-    co_await exchange;
-  } else if (rank == root) {
-    exchange.receive(received, count, type, 0);
-    co_await exchange;
-  }
-}
-
-Task reduce_to_all(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
-                   Op operation) {
-  Exchange exchange(channel);
-  const int rank = channel.rank(), size = channel.size();
-  if (!is_in_place(sent)) copy_elements(type, count, sent, type, count, received);
-  if (size == 1) co_return;
-  Scratch scratch(type, count), second(type, count);
-  void* sum = second.get();
-  void* other = scratch.get();
-  copy_elements(type, count, received, type, count, sum);
-  int power = 1;
-  while (power * 2 <= size) power *= 2;
-  // Of the first ranks, pairs of neighbours become one, so that a power of two is left.
-  const int extra = size - power;
-  int place = rank - extra;
-  if (rank < 2 * extra) {
-    place = rank / 2;
-    if (rank % 2 == 0) {
-      exchange.send(sum, count, type, rank + 1);
-      exchange.receive(received, count, type, rank + 1);
-      co_await exchange;
-      co_return;
-    }
-    exchange.receive(other, count, type, rank - 1);
-    co_await exchange;
-    operation->apply(other, sum, count, type);
-  }
-  for (int mask = 1; mask < power; mask *= 2) {
-    const int partner = place ^ mask, partner_rank = partner < extra ? partner * 2 + 1 : partner + extra;
-    exchange.receive(other, count, type, partner_rank);
-    exchange.send(sum, count, type, partner_rank);
-    co_await exchange;
-    if (partner < place) {
-      operation->apply(other, sum, count, type);
-    } else {
-      operation->apply(sum, other, count, type);
-      std::swap(sum, other);
-    }
-  }
-  if (rank < 2 * extra) exchange.send(sum, count, type, rank - 1);
-  copy_elements(type, count, sum, type, count, received);
-  co_await exchange;
-}
 
 namespace {
 
-/// Reduced at rank 0, which gives each rank its block.
-Task reduce_and_distribute(Channel channel, const void* sent, void* received, Blocks blocks, Type type,
-                           Op operation) {
-  const int size = channel.size();
-  MPI_Count total = 0;
-  for (int rank = 0; rank < size; ++rank) total += blocks.count_of(rank);
-  const void* const own = is_in_place(sent) ? received : sent;
-  Scratch whole(type, channel.rank() == 0 ? total : 0);
-  co_await reduce_to_root(channel, own, whole.get(), total, type, operation, 0);
-  // Blocks lie one behind the other.
-  Exchange exchange(channel);
-  if (channel.rank() != 0) {
-    exchange.receive(received, blocks.count_of(channel.rank()), type, 0);
-  } else {
-    MPI_Count offset = 0;
-    for (int rank = 0; rank < size; ++rank) {
-      if (rank == 0)
-        copy_elements(type, blocks.count_of(0), whole.get(), type, blocks.count_of(0), received);
-      else
-        exchange.send(element(whole.get(), offset, type), blocks.count_of(rank), type, rank);
-      offset += blocks.count_of(rank);
+/// A binomial tree whose root is `top`: ranks below this one, nearest first, and the rank above.
+struct Tree {
+  Tree(const Channel& channel, int top) noexcept {
+    const int size = channel.size(), place = (channel.rank() - top + size) % size;
+    for (int mask = 1; mask < size; mask *= 2) {
+      if ((place & mask) != 0) {
+        parent = (place - mask + top) % size;
+        return;
+      }
+      if (place + mask < size) children[count++] = (place + mask + top) % size;
     }
   }
-  co_await exchange;
+  [[nodiscard]] bool is_root() const noexcept { return parent < 0; }
+
+  int parent = -1;
+  int count = 0;
+  int children[31];
+};
+
+/// Vectors whole, in the order of ranks: `sum` is of this rank and those below it so far.
+Task reduce_whole(Channel channel, const void* own, void* received, MPI_Count count, Type type, Op operation,
+                  int top) {
+  Exchange exchange(channel);
+  const Tree tree(channel, top);
+  const bool may_turn = operation->predefined_op != 0;
+  Scratch first(type, !tree.is_root() && tree.count > 0 ? count : 0),
+      second(type, tree.count > 0 ? count : 0);
+  void* const accumulator = tree.is_root() ? received : first.get();
+  const void* sum = own;
+  for (int index = 0; index < tree.count; ++index) {
+    const bool turned = may_turn && sum == accumulator;
+    void* const other = sum == accumulator ? second.get() : accumulator;
+    exchange.receive(other, count, type, tree.children[index]);
+    co_await exchange;
+    operation->apply(turned ? other : sum, turned ? accumulator : other, count, type);
+    if (!turned) sum = other;
+  }
+  if (!tree.is_root()) {
+    exchange.send(sum, count, type, tree.parent);
+    co_await exchange;
+  } else if (sum != received) {
+    copy_elements(type, count, sum, type, count, received);
+  }
 }
 
-void check_reduction(const Datatype& type, const Reduction& operation) {
-  check_committed(type);
-  check_operation(operation, type);
+/// Segment by segment: while one is combined the next ones of all children are on their way. Two exchanges
+/// take turns; each has the receives of a segment, then its send.
+Task reduce_segments(Channel channel, const void* own, void* received, MPI_Count count, Type type,
+                     Op operation, int top) {
+  const Tree tree(channel, top);
+  const MPI_Count length = algorithms::segment_elements(type);
+  const MPI_Count segments = (count + length - 1) / length;
+  Exchange first(channel), second(channel);
+  const auto exchange = [&](MPI_Count segment) -> Exchange& { return segment % 2 == 0 ? first : second; };
+  const auto elements = [&](MPI_Count segment) { return std::min(length, count - segment * length); };
+  const bool in_received = tree.is_root() && own != received;  // the first child's values go there
+  const Block room = make_block(2 * tree.count * length * type->size);
+  const auto values_of = [&](int child, MPI_Count segment) {
+    if (child == 0 && in_received) return element(received, segment * length, type);
+    return room.get() + (segment % 2 * tree.count + child) * length * type->size;
+  };
+  const auto receive = [&](MPI_Count segment) {
+    for (int child = 0; segment < segments && child < tree.count; ++child)
+      exchange(segment).receive(values_of(child, segment), elements(segment), type, tree.children[child]);
+  };
+  receive(0);
+  for (MPI_Count segment = 0; segment < segments; ++segment) {
+    co_await exchange(segment + 1).settled();  // what lies where the next segment arrives has left
+    receive(segment + 1);
+    co_await exchange(segment).settled();
+    const void* const mine = element(own, segment * length, type);
+    void* sum = tree.is_root() && !in_received ? element(received, segment * length, type)
+                : tree.count > 0               ? values_of(0, segment)
+                                               : const_cast<void*>(mine);
+    if (sum != mine) operation->apply(mine, sum, elements(segment), type);
+    for (int child = sum == mine ? 0 : 1; child < tree.count; ++child)
+      operation->apply(values_of(child, segment), sum, elements(segment), type);
+    if (!tree.is_root()) exchange(segment).send(sum, elements(segment), type, tree.parent);
+  }
+  co_await first.settled();
+  co_await second.settled();
+  first.check();
+  second.check();
 }
 
 }  // namespace
 
+Task reduce_to_root(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
+                    Op operation, int root) {
+  const int rank = channel.rank();
+  const void* const own = is_in_place(sent) ? received : sent;
+  if (channel.size() == 1) {
+    if (!is_in_place(sent)) copy_elements(type, count, sent, type, count, received);
+    co_return;
+  }
+  if (algorithms::may_be_cut(operation, type) && algorithms::reduces_by_segments(count * type->size)) {
+    co_await reduce_segments(channel, own, received, count, type, operation, root);
+    co_return;
+  }
+  // Only a commutative operation may begin at any rank; others end at rank 0, which sends the result on.
+  const int top = operation->is_commutative ? root : 0;
+  if (top == root) {
+    co_await reduce_whole(channel, own, received, count, type, operation, root);
+    co_return;
+  }
+  Scratch result(type, rank == 0 ? count : 0);
+  co_await reduce_whole(channel, own, result.get(), count, type, operation, 0);
+  Exchange exchange(channel);
+  if (rank == 0) exchange.send(result.get(), count, type, root);
+  if (rank == root) exchange.receive(received, count, type, 0);
+  co_await exchange;
+}
+
 Task reduce(Channel channel, const void* sent, void* received, MPI_Count count, Datatype& type,
             Reduction& operation, int root) {
-  check_root(channel.communicator, root);
-  check_reduction(type, operation);
-  if (channel.communicator.is_inter())
-    return inter_reduce(channel, sent, received, count, type, operation, root);
+  const Communicator& communicator = channel.communicator;
+  check_root(communicator, root);
+  if (root == MPI_PROC_NULL) return inter_reduce(channel, sent, received, 0, type, operation, root);
+  check_reduction(count, type, operation);
+  if (communicator.is_inter()) return inter_reduce(channel, sent, received, count, type, operation, root);
   return reduce_to_root(channel, sent, received, count, type, operation, root);
-}
-
-Task allreduce(Channel channel, const void* sent, void* received, MPI_Count count, Datatype& type,
-               Reduction& operation) {
-  check_reduction(type, operation);
-  if (channel.communicator.is_inter())
-    return inter_reduce_to_all(channel, sent, received, count, type, operation);
-  return reduce_to_all(channel, sent, received, count, type, operation);
-}
-
-Task reduce_scatter(Channel channel, const void* sent, void* received, Numbers counts, Datatype& type,
-                    Reduction& operation) {
-  check_reduction(type, operation);
-  const Blocks blocks{counts, {}};
-  if (channel.communicator.is_inter())
-    return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
-  return reduce_and_distribute(channel, sent, received, blocks, type, operation);
-}
-
-Task reduce_scatter_block(Channel channel, const void* sent, void* received, MPI_Count count, Datatype& type,
-                          Reduction& operation) {
-  check_reduction(type, operation);
-  const Blocks blocks{{}, {}, count};
-  if (channel.communicator.is_inter())
-    return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
-  return reduce_and_distribute(channel, sent, received, blocks, type, operation);
 }
 
 }  // namespace weft::mpi

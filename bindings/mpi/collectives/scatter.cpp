@@ -9,35 +9,51 @@ Task distribute(Channel channel, const void* sent, Blocks blocks, Type sent_type
                 MPI_Count received_count, Type received_type, int root) {
   Exchange exchange(channel);
   if (channel.rank() != root) {
-    exchange.receive(received, received_count, received_type, root);
+    if (received_count * received_type->size > 0)
+      exchange.receive(received, received_count, received_type, root);
   } else {
     for (int rank = 0; rank < channel.size(); ++rank) {
       const void* const from = element(sent, blocks.offset_of(rank), sent_type);
-      if (rank != root)
+      if (rank == root) {
+        if (!is_in_place(received))
+          copy_elements(sent_type, blocks.count_of(rank), from, received_type, received_count, received);
+      } else if (blocks.count_of(rank) * sent_type->size > 0) {
         exchange.send(from, blocks.count_of(rank), sent_type, rank);
-      else if (!is_in_place(received))
-        copy_elements(sent_type, blocks.count_of(rank), from, received_type, received_count, received);
+      }
     }
   }
   co_await exchange;
 }
 
-Task scatter(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
-             MPI_Count received_count, Datatype& received_type, int root) {
-  check_root(channel.communicator, root);
-  const Blocks blocks{{}, {}, sent_count};
-  if (channel.communicator.is_inter())
+namespace {
+
+Task distribute_checked(const Channel& channel, const void* sent, const Blocks& blocks, Datatype& sent_type,
+                        void* received, MPI_Count received_count, Datatype& received_type, int root) {
+  const Communicator& communicator = channel.communicator;
+  check_root(communicator, root);
+  const bool is_root = communicator.is_inter() ? root == MPI_ROOT : root == communicator.rank;
+  if (is_root && blocks.counts.is_null()) check_elements("sendcount", blocks.count, sent_type);
+  if (is_root && !blocks.counts.is_null())
+    check_blocks("sendcounts", blocks.counts, communicator.peers().size(), sent_type);
+  const bool receives = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(received);
+  if (receives) check_elements("recvcount", received_count, received_type);
+  if (communicator.is_inter())
     return inter_distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
   return distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
 }
 
+}  // namespace
+
+Task scatter(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
+             MPI_Count received_count, Datatype& received_type, int root) {
+  return distribute_checked(channel, sent, {{}, {}, sent_count}, sent_type, received, received_count,
+                            received_type, root);
+}
+
 Task scatterv(Channel channel, const void* sent, Numbers counts, Numbers displacements, Datatype& sent_type,
               void* received, MPI_Count received_count, Datatype& received_type, int root) {
-  check_root(channel.communicator, root);
-  const Blocks blocks{counts, displacements};
-  if (channel.communicator.is_inter())
-    return inter_distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
-  return distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
+  return distribute_checked(channel, sent, {counts, displacements}, sent_type, received, received_count,
+                            received_type, root);
 }
 
 }  // namespace weft::mpi

@@ -56,8 +56,8 @@ Communicator* split(Communicator& communicator, int color, int key) {
   // Each offers a context of its own; that of the first member of each part is taken.
   Choice own{color, key, new_context()};
   std::vector<Choice> all(static_cast<std::size_t>(communicator.size));
-  run(communicator, circulate(Channel(communicator), &own, sizeof own, byte_type, all.data(),
-                              {{}, {}, sizeof own}, byte_type));
+  run(communicator, gather_to_all(Channel(communicator), &own, sizeof own, byte_type, all.data(),
+                                  {{}, {}, sizeof own}, byte_type));
   if (color == MPI_UNDEFINED) return nullptr;
   std::vector<std::pair<int, int>> members;  // key and rank
   for (int rank = 0; rank < communicator.size; ++rank)

@@ -46,8 +46,8 @@ Communicator* split_inter(Communicator& communicator, int color, int key) {
   Choice own{color, key, new_context()};
   Choices here(static_cast<std::size_t>(communicator.size)),
       there(static_cast<std::size_t>(communicator.remote->size()));
-  run(own_side, circulate(Channel(own_side), &own, sizeof own, byte_type, here.data(), {{}, {}, sizeof own},
-                          byte_type));
+  run(own_side, gather_to_all(Channel(own_side), &own, sizeof own, byte_type, here.data(),
+                              {{}, {}, sizeof own}, byte_type));
   run(communicator, inter_gather_to_all(Channel(communicator), &own, sizeof own, byte_type, there.data(),
                                         {{}, {}, sizeof own}, byte_type));
   Communicator* const side = split(own_side, color, key);

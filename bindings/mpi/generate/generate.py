@@ -30,7 +30,7 @@ def converted(argument, loose=()):
         if argument.word and argument.type.endswith("*") and not argument.array:
             return f"CountResult({argument.name})"
         return argument.name
-    if argument.word == "COUNT":
+    if argument.word == "COUNT" and not loose:
         return f'count_of({argument.name}, "{argument.name}")'
     if argument.word:
         return f"static_cast<MPI_Count>({argument.name})"
@@ -43,7 +43,7 @@ def converted(argument, loose=()):
     return argument.name
 
 
-# Of collectives only some arguments count on some ranks: a null datatype is refused where it does.
+# Of collectives only some arguments count on some ranks: counts and datatypes are checked where they do.
 # Calls that take null handles, too.
 OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
@@ -78,7 +78,7 @@ def collective_call(row):
         held = {a.name: f"Held({converted(a, LOOSE_OBJECTS)})" for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
         held |= {a.name: kept(a, row) for a in row.arguments if a.array}
         captures = ", ".join(["=", *(f"{each} = {value}" for each, value in held.items())])
-        arguments = [a.name if a.name in held else converted(a) for a in row.arguments if a.name not in given]
+        arguments = [a.name if a.name in held else converted(a, LOOSE_OBJECTS) for a in row.arguments if a.name not in given]
         base = name[:-5] if is_persistent else name[1:]
         make = f"[{captures}](Channel channel) {{ return {base}({', '.join(['channel', *arguments])}); }}"
         if is_immediate:

@@ -18,10 +18,25 @@ struct Edges {
     return counts.is_null() ? count : counts[index];
   }
   [[nodiscard]] Datatype& type_of(int index) const {
-    Datatype* const own = types != nullptr ? find<Datatype>(types[index]) : type;
-    if (own == nullptr)
-      fail(MPI_ERR_TYPE, "the datatype for neighbour %d is MPI_DATATYPE_NULL or none", index);
-    return *own;
+    return types != nullptr ? *find<Datatype>(types[index]) : *type;
+  }
+  /// Edges without bytes have no message: both ranks know that.
+  [[nodiscard]] bool has_message(int index, int neighbour) const {
+    return neighbour != MPI_PROC_NULL && count_of(index) > 0 && type_of(index).size > 0;
+  }
+  /// Fails where an argument is none, before anything is posted; `what` is the name of the counts.
+  void check(const char* what, const std::vector<int>& neighbours) const {
+    for (std::size_t edge = 0; edge < neighbours.size(); ++edge) {
+      const auto index = static_cast<int>(edge);
+      if (types == nullptr) {
+        check_elements(what, count_of(index), *type);
+      } else if (neighbours[edge] != MPI_PROC_NULL && counts[index] != 0) {
+        const auto* const own = find<Datatype>(types[index]);
+        if (own == nullptr)
+          fail(MPI_ERR_TYPE, "the datatype for neighbour %d is MPI_DATATYPE_NULL or none", index);
+        check_elements(what, counts[index], *own);
+      }
+    }
   }
   [[nodiscard]] std::byte* at(const void* buffer, int index) const {
     if (types != nullptr) return shifted(buffer, displacements[index]);
@@ -33,29 +48,23 @@ struct Edges {
 Task exchange_with_neighbours(Channel channel, const void* sent, Edges out, void* received, Edges in) {
   Exchange exchange(channel);
   const Neighbours neighbours = neighbours_of(channel.communicator);
-  // Before anything is posted that would outlive a failure.
   for (std::size_t edge = 0; edge < neighbours.sources.size(); ++edge)
-    static_cast<void>(in.type_of(static_cast<int>(edge)));
+    if (const auto index = static_cast<int>(edge); in.has_message(index, neighbours.sources[edge]))
+      exchange.receive(in.at(received, index), in.count_of(index), in.type_of(index),
+                       neighbours.sources[edge], neighbours.source_tags[edge]);
   for (std::size_t edge = 0; edge < neighbours.destinations.size(); ++edge)
-    static_cast<void>(out.type_of(static_cast<int>(edge)));
-  for (std::size_t edge = 0; edge < neighbours.sources.size(); ++edge) {
-    const auto index = static_cast<int>(edge);
-    exchange.receive(in.at(received, index), in.count_of(index), in.type_of(index), neighbours.sources[edge],
-                     neighbours.source_tags[edge]);
-  }
-  for (std::size_t edge = 0; edge < neighbours.destinations.size(); ++edge) {
-    const auto index = static_cast<int>(edge);
-    exchange.send(out.at(sent, index), out.count_of(index), out.type_of(index), neighbours.destinations[edge],
-                  neighbours.destination_tags[edge]);
-  }
+    if (const auto index = static_cast<int>(edge); out.has_message(index, neighbours.destinations[edge]))
+      exchange.send(out.at(sent, index), out.count_of(index), out.type_of(index),
+                    neighbours.destinations[edge], neighbours.destination_tags[edge]);
   co_await exchange;
 }
 
 Task checked(Channel channel, const void* sent, const Edges& out, void* received, const Edges& in) {
   if (channel.communicator.topology == nullptr)
     fail(MPI_ERR_TOPOLOGY, "the communicator has no virtual topology");
-  if (out.type != nullptr) check_committed(*out.type);
-  if (in.type != nullptr) check_committed(*in.type);
+  const Neighbours neighbours = neighbours_of(channel.communicator);
+  in.check(in.counts.is_null() ? "recvcount" : "recvcounts", neighbours.sources);
+  out.check(out.counts.is_null() ? "sendcount" : "sendcounts", neighbours.destinations);
   // A tag for each direction, up to 64, behind the number of the collective.
   const Channel directed(channel.communicator, channel.context | 2, (channel.tag << 6) & 0x7fffffff);
   return exchange_with_neighbours(directed, sent, out, received, in);

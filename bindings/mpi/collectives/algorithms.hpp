@@ -1,0 +1,52 @@
+// Which algorithm carries out a collective: the one table. All ranks must come to the same answer, so that it
+// depends only on what is the same on all of them: the number of ranks, the bytes, whether the operation is
+// one of MPI's own.
+#pragma once
+
+#include "bindings/mpi/datatypes/datatype.hpp"
+#include "bindings/mpi/operations/operation.hpp"
+
+#include <algorithm>
+
+namespace weft::mpi::algorithms {
+
+/// Where a vector is cut, so that its parts stay in a cache, and travel while others are combined. A packet
+/// by default.
+inline constexpr MPI_Count kSegmentBytes = 32 << 10;
+
+/// A vector that may be cut: elements one behind the other, and an operation that does not see the others,
+/// and commutes.
+[[nodiscard]] inline bool may_be_cut(const Reduction& operation, const Datatype& type) noexcept {
+  return operation.predefined_op != 0 && type.is_contiguous && type.size > 0;
+}
+[[nodiscard]] inline MPI_Count segment_elements(const Datatype& type) noexcept {
+  return std::max<MPI_Count>(1, kSegmentBytes / type.size);
+}
+
+/// A tree, segment by segment; else whole.
+[[nodiscard]] inline bool reduces_by_segments(MPI_Count bytes) noexcept { return bytes > kSegmentBytes; }
+/// Each rank combines its share of a vector, which all then gather; else all combine all of it, in fewer
+/// steps.
+[[nodiscard]] inline bool shares_all_reduce(int ranks, MPI_Count count, MPI_Count bytes) noexcept {
+  return ranks > 1 && count >= ranks && bytes >= MPI_Count{16} << 10;
+}
+/// Blocks go to the ranks that combine them; else everything is combined at one rank, with fewer messages.
+[[nodiscard]] inline bool sends_blocks_to_owners(int ranks, MPI_Count total_bytes) noexcept {
+  return ranks == 2 || total_bytes >= MPI_Count{16} << 10;
+}
+/// A chain of ranks; else distances that double: fewer steps, more messages and work.
+[[nodiscard]] inline bool scans_by_chain(int ranks, MPI_Count bytes) noexcept {
+  return ranks <= 8 || bytes > kSegmentBytes;
+}
+/// How blocks come to all ranks.
+enum class ToAll : std::uint8_t {
+  doubling,  // few steps, of more and more blocks, which are copied once more
+  direct,    // each block to each rank at once: no step waits for another one
+  ring,      // neighbours only
+};
+[[nodiscard]] inline ToAll gathers_to_all(int ranks, MPI_Count total_bytes) noexcept {
+  if (ranks > 2 && total_bytes <= MPI_Count{16} << 10) return ToAll::doubling;
+  return ranks <= 16 ? ToAll::direct : ToAll::ring;
+}
+
+}  // namespace weft::mpi::algorithms

@@ -1,0 +1,136 @@
+// Every rank's elements to all ranks.
+#include "bindings/mpi/collectives/algorithms.hpp"
+#include "bindings/mpi/collectives/collectives_calls.hpp"
+#include "bindings/mpi/collectives/inter.hpp"
+#include "bindings/mpi/collectives/intra.hpp"
+
+#include <algorithm>
+
+namespace weft::mpi {
+
+namespace {
+
+/// What a rank contributes, and where the blocks of all are to lie.
+struct Gathering {
+  /// Copies the rank's own block to where it is to lie.
+  void copy_own(int rank) const {
+    if (!is_in_place(sent)) copy_elements(sent_type, sent_count, sent, type, blocks.count_of(rank), at(rank));
+  }
+  [[nodiscard]] std::byte* at(int rank) const noexcept {
+    return element(received, blocks.offset_of(rank), type);
+  }
+  [[nodiscard]] MPI_Count bytes_of(int rank) const noexcept { return blocks.count_of(rank) * type->size; }
+
+  const void* sent;
+  MPI_Count sent_count;
+  Type sent_type;
+  void* received;
+  Blocks blocks;
+  Type type;
+};
+
+/// Every step doubles how many blocks each rank has: its own and those of the ranks behind it, packed in this
+/// order.
+Task gather_by_doubling(Channel channel, Gathering all) {
+  Exchange exchange(channel);
+  const int rank = channel.rank(), size = channel.size();
+  all.copy_own(rank);
+  const auto bytes_of = [&](int first_rank, int count) {
+    MPI_Count bytes = 0;
+    for (int index = 0; index < count; ++index) bytes += all.bytes_of((first_rank + index) % size);
+    return bytes;
+  };
+  const Block packed = make_block(bytes_of(rank, size));
+  pack_elements(all.type, all.blocks.count_of(rank), all.at(rank), packed.get());
+  for (int there = 1; there < size; there *= 2) {
+    const int count = std::min(there, size - there);
+    const int from = (rank + there) % size, to = (rank - there + size) % size;
+    exchange.receive_bytes(packed.get() + bytes_of(rank, there), bytes_of(from, count), from);
+    exchange.send_bytes(packed.get(), bytes_of(rank, count), to);
+    co_await exchange;
+  }
+  const std::byte* bytes = packed.get() + bytes_of(rank, 1);
+  for (int index = 1; index < size; ++index) {
+    const int of = (rank + index) % size;
+    unpack_elements(all.type, all.blocks.count_of(of), bytes, all.bytes_of(of), all.at(of));
+    bytes += all.bytes_of(of);
+  }
+}
+
+/// Each block to each rank at once.
+Task gather_directly(Channel channel, Gathering all) {
+  Exchange exchange(channel);
+  const int rank = channel.rank(), size = channel.size();
+  for (int step = 1; step < size; ++step) {
+    const int from = (rank + step) % size;
+    if (all.bytes_of(from) > 0) exchange.receive(all.at(from), all.blocks.count_of(from), all.type, from);
+  }
+  all.copy_own(rank);
+  for (int step = 1; step < size && all.bytes_of(rank) > 0; ++step)
+    exchange.send(all.at(rank), all.blocks.count_of(rank), all.type, (rank - step + size) % size);
+  co_await exchange;
+}
+
+/// Blocks go on to the next rank, until they have been everywhere.
+Task gather_around(Channel channel, Gathering all) {
+  Exchange exchange(channel);
+  const int rank = channel.rank(), size = channel.size();
+  all.copy_own(rank);
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  for (int step = 0; step + 1 < size; ++step) {
+    const int out = (rank - step + size) % size, in = (rank - step - 1 + size) % size;
+    exchange.receive(all.at(in), all.blocks.count_of(in), all.type, left);
+    exchange.send(all.at(out), all.blocks.count_of(out), all.type, right);
+    co_await exchange;
+  }
+}
+
+}  // namespace
+
+Task gather_to_all(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,
+                   Blocks blocks, Type type) {
+  const Gathering all{sent, sent_count, sent_type, received, blocks, type};
+  const int size = channel.size();
+  MPI_Count bytes = 0;
+  for (int rank = 0; rank < size; ++rank) bytes += all.bytes_of(rank);
+  switch (algorithms::gathers_to_all(size, bytes)) {
+    case algorithms::ToAll::doubling:
+      return gather_by_doubling(channel, all);
+    case algorithms::ToAll::direct:
+      return gather_directly(channel, all);
+    case algorithms::ToAll::ring:
+      break;
+  }
+  return gather_around(channel, all);
+}
+
+namespace {
+
+Task gather_checked(const Channel& channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
+                    void* received, const Blocks& blocks, Datatype& received_type) {
+  const Communicator& communicator = channel.communicator;
+  if (blocks.counts.is_null())
+    check_elements("recvcount", blocks.count, received_type);
+  else
+    check_blocks("recvcounts", blocks.counts, communicator.peers().size(), received_type);
+  if (!is_in_place(sent)) check_elements("sendcount", sent_count, sent_type);
+  if (communicator.is_inter())
+    return inter_gather_to_all(channel, sent, sent_count, sent_type, received, blocks, received_type);
+  return gather_to_all(channel, sent, sent_count, sent_type, received, blocks, received_type);
+}
+
+}  // namespace
+
+Task allgather(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
+               MPI_Count received_count, Datatype& received_type) {
+  return gather_checked(channel, sent, sent_count, sent_type, received, {{}, {}, received_count},
+                        received_type);
+}
+
+Task allgatherv(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
+                Numbers counts, Numbers displacements, Datatype& received_type) {
+  return gather_checked(channel, sent, sent_count, sent_type, received, {counts, displacements},
+                        received_type);
+}
+
+}  // namespace weft::mpi

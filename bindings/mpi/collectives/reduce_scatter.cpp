@@ -1,0 +1,87 @@
+// Reductions of which each rank gets a block.
+#include "bindings/mpi/collectives/algorithms.hpp"
+#include "bindings/mpi/collectives/collectives_calls.hpp"
+#include "bindings/mpi/collectives/inter.hpp"
+#include "bindings/mpi/collectives/intra.hpp"
+
+namespace weft::mpi {
+
+namespace {
+
+/// Reduced at rank 0, which gives each rank its block.
+Task reduce_and_distribute(Channel channel, const void* own, void* received, Blocks blocks, MPI_Count total,
+                           Type type, Op operation) {
+  Scratch whole(type, channel.rank() == 0 ? total : 0);
+  co_await reduce_to_root(channel, own, whole.get(), total, type, operation, 0);
+  // Blocks lie one behind the other.
+  Exchange exchange(channel);
+  if (channel.rank() != 0) {
+    exchange.receive(received, blocks.count_of(channel.rank()), type, 0);
+  } else {
+    MPI_Count offset = 0;
+    for (int rank = 0; rank < channel.size(); ++rank) {
+      if (rank == 0)
+        copy_elements(type, blocks.count_of(0), whole.get(), type, blocks.count_of(0), received);
+      else
+        exchange.send(element(whole.get(), offset, type), blocks.count_of(rank), type, rank);
+      offset += blocks.count_of(rank);
+    }
+  }
+  co_await exchange;
+}
+
+/// Every rank sends each block to its owner, which combines them in the order of ranks.
+Task combine_at_owners(Channel channel, const void* own, void* received, Blocks blocks, Type type,
+                       Op operation) {
+  Exchange exchange(channel);
+  const int own_rank = channel.rank(), size = channel.size();
+  const MPI_Count count = blocks.count_of(own_rank);
+  Scratch scratch(type, count * size);
+  const auto values_of = [&](int rank) { return element(scratch.get(), rank * count, type); };
+  for (int step = 1; step < size; ++step) {
+    const int from = (own_rank + step) % size;
+    if (count * type->size > 0) exchange.receive(values_of(from), count, type, from);
+  }
+  MPI_Count offset = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    const void* const block = element(own, offset, type);
+    if (rank == own_rank)
+      copy_elements(type, count, block, type, count, values_of(rank));
+    else if (blocks.count_of(rank) * type->size > 0)
+      exchange.send(block, blocks.count_of(rank), type, rank);
+    offset += blocks.count_of(rank);
+  }
+  co_await exchange;
+  for (int rank = 1; rank < size; ++rank) operation->apply(values_of(rank - 1), values_of(rank), count, type);
+  copy_elements(type, count, values_of(size - 1), type, count, received);
+}
+
+Task reduce_to_owners(const Channel& channel, const void* sent, void* received, const Blocks& blocks,
+                      Datatype& type, Reduction& operation) {
+  MPI_Count total = 0;
+  for (int rank = 0; rank < channel.size(); ++rank) {
+    check_count("recvcounts", blocks.count_of(rank));
+    total += blocks.count_of(rank);
+  }
+  check_reduction(total, type, operation);
+  if (channel.communicator.is_inter())
+    return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
+  const void* const own = is_in_place(sent) ? received : sent;
+  if (algorithms::sends_blocks_to_owners(channel.size(), total * type.size))
+    return combine_at_owners(channel, own, received, blocks, type, operation);
+  return reduce_and_distribute(channel, own, received, blocks, total, type, operation);
+}
+
+}  // namespace
+
+Task reduce_scatter(Channel channel, const void* sent, void* received, Numbers counts, Datatype& type,
+                    Reduction& operation) {
+  return reduce_to_owners(channel, sent, received, {counts, {}}, type, operation);
+}
+
+Task reduce_scatter_block(Channel channel, const void* sent, void* received, MPI_Count count, Datatype& type,
+                          Reduction& operation) {
+  return reduce_to_owners(channel, sent, received, {{}, {}, count}, type, operation);
+}
+
+}  // namespace weft::mpi
