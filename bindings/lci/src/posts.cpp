@@ -165,6 +165,12 @@ namespace {
   if (mode.completion != nullptr || answer.is_done()) return status_with(answer, fields);
   if (answer.is_posted()) return status_with(errorcode_t::done, fields);
   if (mode.may_retry) return status_with(answer, fields);
+  if (post.m_size <= place.payloads.packet_bytes()) {
+    weft::SendOptions queued = options;
+    queued.may_retry = false;
+    if (endpoint.post_send(post.m_rank, post.m_tag, bytes_of(fields), queued).is_accepted())
+      return status_with(errorcode_t::done, fields);
+  }
   return status_with(endpoint.send(post.m_rank, post.m_tag, bytes_of(fields), options), fields, "post_send");
 }
 

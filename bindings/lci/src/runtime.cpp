@@ -11,13 +11,15 @@ runtime_impl_t* g_runtime = nullptr;
 namespace {
 
 /// The attributes of weft that follow from LCI's. The backlog grows because allow_retry(false) never answers
-/// retry.
+/// retry, and takes small messages that have no completion object.
 struct Attributes {
   explicit Attributes(const global_attr_t& process)
       // Programs multiply the number as their devices ask for: the pool has as many as there can be.
       : packets(std::to_string(std::clamp<std::size_t>(process.npackets, 16, 65536))),
         packet_size(std::to_string(process.packet_size)) {
     settings.push_back({"backlog_grows", "yes"});
+    // Programs send what is received later, as far as packets go, and expect that it is done.
+    settings.push_back({"unexpected_credits", "65536"});
     if (process.npackets != 0) settings.push_back({"packets", packets.c_str()});
     if (process.packet_size != 0) settings.push_back({"packet_size", packet_size.c_str()});
   }

@@ -28,10 +28,8 @@ void attributes() {
   process.npackets *= 2;
   lci::set_g_default_attr(process);
   CHECK(lci::get_g_default_attr().npackets == 2 * packets);
-  const lci::runtime_t runtime = lci::g_runtime_init_x()
-                                     .imm_nbits_tag(4)
-                                     .imm_nbits_rcomp(5)
-                                     .rdv_protocol(lci::attr_rdv_protocol_t::read)();
+  const lci::runtime_t runtime = lci::g_runtime_init_x().imm_nbits_tag(4).imm_nbits_rcomp(5).rdv_protocol(
+      lci::attr_rdv_protocol_t::read)();
   CHECK(runtime == lci::get_g_runtime() && runtime.get_attr_rdv_protocol() == lci::attr_rdv_protocol_t::read);
   CHECK(runtime.get_attr_max_imm_tag() == 15 && runtime.get_attr_max_imm_rcomp() == 31);
   CHECK(runtime.get_attr_max_tag() == UINT32_MAX && runtime.get_attr_max_rcomp() >= 65000);
@@ -53,7 +51,7 @@ void attributes() {
   CHECK(arrived.tag == 1000 && *static_cast<long*>(arrived.buffer) == 5);
   std::free(arrived.buffer);
   lci::barrier();
-  lci::free_comp_x(nullptr).comp(&queue)();
+  lci::free_comp_x(nullptr).comp (&queue)();
   lci::g_runtime_fina();
   process.npackets = packets;
   lci::set_g_default_attr(process);
@@ -87,6 +85,23 @@ void completion_at_the_network() {
   lci::deregister_memory(&memory);
   lci::free_comp(&queue);
   lci::free_comp(&counter);
+}
+
+/// More than there are credits, without an object that could tell when they have left.
+void sends_before_receives() {
+  const int ranks = lci::get_rank_n(), me = lci::get_rank_me();
+  const int next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
+  constexpr int kMessages = 70000;
+  for (int i = 0; i < kMessages; ++i)
+    CHECK(lci::post_send(next, &i, sizeof i, static_cast<lci::tag_t>(i % 1000), lci::COMP_NULL).is_done());
+  lci::barrier();
+  for (int i = 0; i < kMessages; ++i) {
+    int got = -1;
+    const lci::tag_t tag = static_cast<lci::tag_t>(i % 1000);
+    const lci::status_t status = lci::post_recv(before, &got, sizeof got, tag, lci::COMP_NULL);
+    CHECK(status.is_done() && status.size == sizeof got && got % 1000 == static_cast<int>(tag));
+  }
+  lci::barrier();
 }
 
 void signals_as_they_were_given() {
@@ -150,7 +165,7 @@ void objects_of_several_runtimes() {
     Counting counting;
     lci::g_runtime_init();
     const int me = lci::get_rank_me();
-    lci::set_allocator_x(nullptr).allocator(&counting)();
+    lci::set_allocator_x(nullptr).allocator (&counting)();
     const lci::rcomp_t first = lci::register_rcomp(handler), second = lci::register_rcomp(queue);
     lci::barrier();
     std::string large(3 * lci::get_max_bcopy_size(), 'l');
@@ -228,6 +243,7 @@ int main(int count, char**) {
   attributes();
   lci::g_runtime_init();
   completion_at_the_network();
+  sends_before_receives();
   signals_as_they_were_given();
   numbers_that_are_registered_again();
   lci::barrier();
