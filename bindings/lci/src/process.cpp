@@ -1,4 +1,7 @@
 // The process: its attributes, its rank, and how often it was initialised.
+#include <strings.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -37,10 +40,14 @@ void parse(const std::string& name, const char* text, Number& to) {
   to = value;
 }
 void parse(const std::string& name, const char* text, bool& to) {
-  int value = 0;
-  parse(name, text, value);
-  if (value != 0 && value != 1) refuse_variable(name, text, "it must be 0 or 1");
-  to = value == 1;
+  const auto is_one_of = [text](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [text](const char* word) { return strcasecmp(word, text) == 0; });
+  };
+  const bool is_set = is_one_of({"1", "on", "true", "yes"});
+  if (!is_set && !is_one_of({"0", "off", "false", "no"}))
+    refuse_variable(name, text, "it must be 1, on, true or yes, or 0, off, false or no");
+  to = is_set;
 }
 void parse(const std::string&, const char* text, std::string& to) { to = text; }
 template <class Enum>

@@ -13,18 +13,32 @@ namespace {
 /// The attributes of weft that follow from LCI's. The backlog grows because allow_retry(false) never answers
 /// retry, and takes small messages that have no completion object.
 struct Attributes {
-  explicit Attributes(const global_attr_t& process)
-      // Programs multiply the number as their devices ask for: the pool has as many as there can be.
-      : packets(std::to_string(std::clamp<std::size_t>(process.npackets, 16, 65536))),
-        packet_size(std::to_string(process.packet_size)) {
+  explicit Attributes(const global_attr_t& process) {
     settings.push_back({"backlog_grows", "yes"});
     // Programs send what is received later, as far as packets go, and expect that it is done.
     settings.push_back({"unexpected_credits", "65536"});
-    if (process.npackets != 0) settings.push_back({"packets", packets.c_str()});
-    if (process.packet_size != 0) settings.push_back({"packet_size", packet_size.c_str()});
+    if (process.packet_size == 0 && process.npackets == 0) return;
+    // Programs multiply what they find, as their devices ask for it: they get as much as there can be.
+    const global_attr_t effective = get_g_default_attr();
+    const std::size_t bytes = std::clamp(effective.packet_size, kSmallestPacket, kLargestPacket);
+    const std::size_t count = std::clamp(effective.npackets, kFewestPackets, kMostPackets);
+    packet_size = std::to_string(bytes);
+    packets = std::to_string(count);
+    settings.push_back({"packet_size", packet_size.c_str()});
+    settings.push_back({"packets", packets.c_str()});
+    // Addresses, not memory.
+    const std::size_t segment = count * (bytes + kPacketHead) + kOtherSegment;
+    if (segment <= kUsualSegment) return;
+    segment_size = std::to_string(segment);
+    settings.push_back({"segment_size", segment_size.c_str()});
   }
+  static constexpr std::size_t kSmallestPacket = 1024, kLargestPacket = 1U << 20;
+  static constexpr std::size_t kFewestPackets = 16, kMostPackets = 65536;
+  static constexpr std::size_t kPacketHead = 64;
+  static constexpr std::size_t kOtherSegment = 128U << 20, kUsualSegment = 256U << 20;
   std::string packets;
   std::string packet_size;
+  std::string segment_size;
   std::vector<weft::AttributeSetting> settings;
 };
 

@@ -26,6 +26,8 @@ void attributes() {
   CHECK(process.npackets > 0 && process.packet_size > 0);
   const size_t packets = process.npackets;
   process.npackets *= 2;
+  CHECK(process.zero_copy_am);  // by the variable that the test has set
+  process.zero_copy_am = false;
   lci::set_g_default_attr(process);
   CHECK(lci::get_g_default_attr().npackets == 2 * packets);
   const lci::runtime_t runtime = lci::g_runtime_init_x().imm_nbits_tag(4).imm_nbits_rcomp(5).rdv_protocol(

@@ -38,7 +38,12 @@ class Lci(unittest.TestCase):
     def test_attributes_numbers_and_objects_of_several_runtimes(self):
         for ranks, network in ((1, "auto"), (2, "auto"), (2, "tcp")):
             with self.subTest(ranks=ranks, network=network):
-                self.assertEqual(self.lines(ranks, "semantics", network), (["ok"] * ranks, []))
+                self.assertEqual(self.lines(ranks, "semantics", network, LCI_ATTR_ZERO_COPY_AM="On"), (["ok"] * ranks, []))
+
+    def test_more_packets_than_the_usual_segment_has_room_for(self):
+        for variable, value in (("NPACKETS", "100000"), ("PACKET_SIZE", "3000000")):
+            with self.subTest(variable):
+                self.assertEqual(self.lines(1, "allocations", **{f"LCI_ATTR_{variable}": value}), (["ok"], []))
 
     def test_an_allocator_without_memory_ends_the_program(self):
         result = run(1, program("lci-test-semantics"), "no memory")
@@ -49,9 +54,12 @@ class Lci(unittest.TestCase):
         self.assertEqual(self.lines(1, "allocations"), (["ok"], []))
 
     def test_a_variable_that_is_wrong_is_named(self):
-        result = run(1, program("lci-test-others"), env=environment(LCI_ATTR_CQ_TYPE="ring"))
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("the variable LCI_ATTR_CQ_TYPE is 'ring': it must be one of array_atomic, lcrq", result.stderr)
+        for name, value, right in (("CQ_TYPE", "ring", "one of array_atomic, lcrq"), ("SHM_ENABLE", "2", "1, on, true or yes, or 0, off, false or no"),
+                                   ("NPACKETS", "many", "a number")):
+            with self.subTest(name):
+                result = run(1, program("lci-test-others"), env=environment(**{f"LCI_ATTR_{name}": value}))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(f"the variable LCI_ATTR_{name} is '{value}': it must be {right}", result.stderr)
 
     def test_tools(self):
         result = subprocess.run([program("lci-test-tools")], capture_output=True, text=True, timeout=300)
