@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from weft_job import environment, program, run
+from weft_job import HANG_GUARD, WEFT, environment, program, run
 
 ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
 HEADERS = ROOT / "bindings" / "lci" / "include"
@@ -44,6 +44,16 @@ class Lci(unittest.TestCase):
         for variable, value in (("NPACKETS", "100000"), ("PACKET_SIZE", "3000000")):
             with self.subTest(variable):
                 self.assertEqual(self.lines(1, "allocations", **{f"LCI_ATTR_{variable}": value}), (["ok"], []))
+
+    def test_a_rank_that_is_killed(self):
+        for network in ("auto", "tcp"):
+            with self.subTest(network=network):
+                variables = {} if network == "auto" else {"WEFT_NETWORK": network}
+                result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--", program("lci-test-failure")],
+                                        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_GUARD + 20,
+                                        env=environment(**variables) if variables else None)
+                self.assertEqual(result.stdout.splitlines(), ["ok"] * 2, result.stderr)
+                self.assertIn("has ended as peer_failed", result.stderr)
 
     def test_an_allocator_without_memory_ends_the_program(self):
         result = run(1, program("lci-test-semantics"), "no memory")
