@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include "completions.hpp"
@@ -104,17 +105,44 @@ class Ended final : public weft::Completion {
     notify_waiters_of(this);
   }
   [[nodiscard]] bool ready() const noexcept override { return is_ready_.load(std::memory_order_acquire); }
+  /// For the next operation: none names the object.
+  void reset() noexcept { is_ready_.store(false, std::memory_order_relaxed); }
   status_t status;
+  bool is_in_use = false;
 
  private:
   std::atomic<bool> is_ready_{false};
+};
+
+/// The object of this thread for one wait: one that dies has to look for operations that name it, which costs
+/// more than most operations. A wait inside another one gets an object of its own.
+class EndedOfThread {
+ public:
+  EndedOfThread() : ended_(&of_thread()) {
+    if (ended_->is_in_use) ended_ = &own_.emplace();
+    ended_->is_in_use = true;
+    ended_->reset();
+  }
+  EndedOfThread(const EndedOfThread&) = delete;
+  EndedOfThread& operator=(const EndedOfThread&) = delete;
+  ~EndedOfThread() { ended_->is_in_use = false; }
+  [[nodiscard]] Ended& operator*() const noexcept { return *ended_; }
+
+ private:
+  static Ended& of_thread() {
+    static thread_local Ended only;
+    return only;
+  }
+  std::optional<Ended> own_;
+  Ended* ended_;
 };
 
 /// An operation that has to end before the call returns. `post` takes the completion object.
 template <class Post>
 status_t post_and_wait(weft::Endpoint& endpoint, const Fields& fields, const Post& post,
                        bool may_retry = false) {
-  Ended ended;
+  const EndedOfThread object;
+  Ended& ended = *object;
   for (;;) {
     const weft::Status answer = post(ended);
     if (answer.is_done()) return status_with(errorcode_t::done, fields);

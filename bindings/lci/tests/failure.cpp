@@ -1,5 +1,5 @@
-// A rank of three is killed while the others communicate with it: progress throws for it once, what was posted
-// to it ends as fatal, and the others go on and leave.
+// A rank of three is killed while the others communicate with it: progress throws for it once, what was
+// posted to it ends as fatal, and the others go on and leave.
 #include <signal.h>
 #include <unistd.h>
 
@@ -44,9 +44,11 @@ int main() {
   lci::allgather(&own, keys.data(), sizeof own);
   lci::barrier();
   if (me == kVictim) {
+    while (arrived < 2) lci::progress();  // the others have left the barrier
     kill(getpid(), SIGKILL);
     return 1;
   }
+  while (lci::post_am(kVictim, nullptr, 0, lci::COMP_NULL_RETRY, remote).is_retry()) lci::progress();
   // What only the victim could end: a receive, and a message that is too large to leave without it.
   std::vector<char> in(8), large(1 << 20, 'l');
   CHECK(lci::post_recv_x(kVictim, in.data(), in.size(), 3, ends).allow_done(false)().is_posted());
