@@ -1,0 +1,96 @@
+// Both sides of a message whose parts threads make ready one by one.
+//
+// The sender takes a context of its own and says so, and how the message is cut on its side, in a first
+// message on the communicator's context of such messages: these match in the order of the calls that prepare
+// the requests. Each partition then is a message of that context, with its number as the tag, whatever the
+// partitions of the receiver are.
+#pragma once
+
+#include "bindings/mpi/collectives/exchange.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace weft::mpi {
+
+/// What one side has said about the message.
+struct Partitioning {
+  void* buffer;
+  int partitions;
+  MPI_Count count;  // elements of a partition
+  Held<Datatype> type;
+  int peer;
+  int tag;
+
+  [[nodiscard]] MPI_Count bytes() const noexcept { return count * type->size; }  // of a partition
+};
+
+/// The first message.
+struct PartitionedHeader {
+  std::uint32_t context;
+  std::int32_t partitions;
+  std::int64_t bytes;  // of a partition
+};
+
+/// The tag of the first message: apart from all tags by which communicators are made on the same context.
+[[nodiscard]] constexpr int header_tag(int tag) noexcept {
+  return static_cast<int>(static_cast<std::uint32_t>(tag) | 0x80000000U);
+}
+
+class PartitionedSend final : public RequestWork, RequestOwner {
+ public:
+  PartitionedSend(Request& request, const Partitioning& what);
+  void start(Request&) override;
+  int complete(Request& request, MPI_Status&) override { return request.status.MPI_ERROR; }
+  /// Sends a partition. Any thread.
+  void make_ready(int partition);
+
+ private:
+  void finish(Request& part) noexcept override;
+  void end_one() noexcept;
+
+  Request& whole_;
+  const Partitioning what_;
+  const std::uint32_t context_;
+  const std::unique_ptr<std::atomic<bool>[]> is_ready_;
+  std::atomic<int> pending_{0};
+  std::atomic<int> error_{MPI_SUCCESS};
+};
+
+class PartitionedReceive final : public RequestWork, RequestOwner {
+ public:
+  PartitionedReceive(Request& request, const Partitioning& what);
+  ~PartitionedReceive() override;
+  void start(Request&) override;
+  int complete(Request& request, MPI_Status&) override { return request.status.MPI_ERROR; }
+  [[nodiscard]] bool has_arrived(int partition);
+
+ private:
+  /// Learns of the first message.
+  struct Head final : RequestOwner {
+    void finish(Request& request) noexcept override;
+    PartitionedReceive* receive = nullptr;
+    PartitionedHeader header{};
+    int error = MPI_SUCCESS;
+    ReceiveHandle handle{};
+    std::atomic<bool> has_ended{false};
+  };
+  /// What is wrong with the first message, which has come; or MPI_SUCCESS.
+  [[nodiscard]] int error_of_header() const noexcept;
+  void post() noexcept;
+  void finish(Request& part) noexcept override;
+  void end_one() noexcept;
+  [[nodiscard]] MPI_Count total() const noexcept { return what_.bytes() * what_.partitions; }
+
+  Request& whole_;
+  const Partitioning what_;
+  Head head_;
+  std::atomic<int> met_{0};  // the first start, and the first message: what comes second posts the receives
+  std::atomic<bool> is_bound_{false};  // the sender's partitions are known, and receives have been posted
+  std::unique_ptr<std::atomic<bool>[]> arrived_;
+  std::unique_ptr<std::byte[]> staging_;  // where partitions of the sender cut elements of this side
+  std::atomic<int> pending_{0};
+  std::atomic<int> error_{MPI_SUCCESS};
+};
+
+}  // namespace weft::mpi
