@@ -4,6 +4,7 @@
 #include "bindings/mpi/topologies/topology.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::mpi {
 
@@ -35,15 +36,53 @@ void check_rank(const Communicator& communicator, int rank) {
     fail(MPI_ERR_RANK, "rank %d; a rank from 0 to %d is needed", rank, communicator.size - 1);
 }
 
+/// Factors of a number, in ascending order, whose largest is as near to the smallest as can be.
+class BalancedFactors {
+ public:
+  BalancedFactors(int number, int count) {
+    for (int divisor = 1; divisor <= number / divisor; ++divisor)
+      if (number % divisor == 0) divisors_.push_back(divisor);
+    for (std::size_t index = divisors_.size(); index-- > 0;)
+      if (number / divisors_[index] != divisors_.back()) divisors_.push_back(number / divisors_[index]);
+    best_.assign(static_cast<std::size_t>(count), 1);
+    best_.back() = number;
+    difference_ = number - (count > 1 ? 1 : number);
+    search(number, count);
+  }
+  [[nodiscard]] const std::vector<int>& factors() const noexcept { return best_; }
+
+ private:
+  /// Splits what is left into `count` factors, none lower than the last one of those chosen.
+  void search(int left, int count) {
+    if (count == 1) {
+      if (left - (chosen_.empty() ? left : chosen_.front()) >= difference_) return;
+      best_ = chosen_;
+      best_.push_back(left);
+      difference_ = left - best_.front();
+      return;
+    }
+    // The nearest first: what can be no better than the best one is left out then.
+    const int highest = static_cast<int>(std::floor(std::pow(left, 1.0 / count) + 1e-9));
+    for (auto divisor = std::upper_bound(divisors_.begin(), divisors_.end(), highest);
+         divisor != divisors_.begin();) {
+      --divisor;
+      if (left % *divisor != 0) continue;
+      if (!chosen_.empty() && *divisor < chosen_.back()) return;
+      if (chosen_.empty() && highest - *divisor >= difference_) return;
+      chosen_.push_back(*divisor);
+      search(left / *divisor, count - 1);
+      chosen_.pop_back();
+    }
+  }
+
+  std::vector<int> divisors_, chosen_, best_;
+  int difference_;
+};
+
 /// Splits `number` into `count` factors that are as equal as can be, the largest first.
 std::vector<int> balanced_factors(int number, int count) {
-  std::vector<int> primes, factors(static_cast<std::size_t>(count), 1);
-  for (int prime = 2; prime <= number / prime; ++prime)
-    for (; number % prime == 0; number /= prime) primes.push_back(prime);
-  if (number > 1) primes.push_back(number);
-  for (auto prime = primes.rbegin(); prime != primes.rend(); ++prime)
-    *std::min_element(factors.begin(), factors.end()) *= *prime;
-  std::sort(factors.rbegin(), factors.rend());
+  std::vector<int> factors = BalancedFactors(number, count).factors();
+  std::reverse(factors.begin(), factors.end());
   return factors;
 }
 
@@ -106,7 +145,11 @@ void cart_sub(Communicator& communicator, const int* remain, MPI_Comm* made) {
       color = color * grid.sizes[index] + coordinates[index];
     }
   }
-  Communicator* const own = split(communicator, color, key);
+  // A grid of no dimensions has one rank, as MPI_Cart_create says: that of the first one.
+  const bool is_left_out = part->sizes.empty() && communicator.rank != 0;
+  Communicator* const own = split(communicator, is_left_out ? MPI_UNDEFINED : color, key);
+  *made = MPI_COMM_NULL;
+  if (own == nullptr) return;
   own->topology = std::move(part);
   *made = handle_of<MPI_Comm>(own);
 }
