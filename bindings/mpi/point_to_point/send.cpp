@@ -28,6 +28,8 @@ void immediate_send(const void* buffer, MPI_Count count, Datatype& type, int des
   check_send(buffer, count, type, dest, tag, communicator);
   if (dest != MPI_PROC_NULL) {
     Request* const request = take_request(communicator);
+    request->has_handle = true;
+    request->peer = dest;
     if (!post_message(*request, buffer, count, type, dest, tag, communicator.context, mode)) {
       *handle = handle_of<MPI_Request>(request);
       return;

@@ -51,7 +51,7 @@ struct Request : Object {
   SendMode mode = SendMode::standard;
   bool is_persistent = false;
   bool is_active = true;    // false: a persistent request that is not started
-  bool has_handle = false;  // of a receive that can be cancelled
+  bool has_handle = false;  // can be cancelled
   MPI_Status status{};
   Communicator* communicator = nullptr;  // retained
   // The message. The datatype is retained while `staging` holds its packed bytes, or the request is
@@ -65,6 +65,7 @@ struct Request : Object {
   int tag = 0;
   std::uint32_t context = 0;
   ReceiveHandle handle{};
+  SendHandle send_handle{};
   RequestOwner* owner = nullptr;
   RequestWork* work = nullptr;  // owned
   Request* next = nullptr;      // in a free list

@@ -20,6 +20,9 @@ MPI_Count count_in(const MPI_Status& status, const Datatype& type) noexcept {
   return bytes % type.size == 0 ? bytes / type.size : kUndefined;
 }
 
+/// Progress calls in which the cancellation of a send to oneself has ended.
+constexpr int kRoundsOfCancel = 1000;
+
 /// A generalised request: the program says when it is done, and what its status is.
 struct Generalized final : RequestWork {
   ~Generalized() override { static_cast<void>(Generalized::close()); }
@@ -62,8 +65,13 @@ void cancel(MPI_Request* handle) {
     static_cast<void>(request.work->cancel(request));
     return;
   }
-  if (request.what == Request::What::receive && request.has_handle && !request.is_done())
+  if (!request.has_handle || request.is_done()) return;
+  if (request.what == Request::What::receive)
     static_cast<void>(world->endpoint.cancel(request.handle));
+  else if (world->endpoint.cancel(request.send_handle) &&
+           request.communicator->peer(request.peer) == own_world_rank)
+    // To this process: it ends here, not when a receive has been posted that waits for it.
+    for (int round = 0; round < kRoundsOfCancel && !request.is_done(); ++round) world->endpoint.progress();
 }
 
 void start(MPI_Request* handle) {

@@ -45,11 +45,12 @@ template <class Payload>
 bool post_payload(Request& request, int peer, int tag, std::uint32_t context, const Payload& payload,
                   SendMode mode) {
   const int world_peer = request.communicator->peer(peer);
+  SendHandle* const handle = request.has_handle ? &request.send_handle : nullptr;
   if (mode == SendMode::synchronous) [[unlikely]] {
-    post_synchronous_send(world_peer, context, tag, payload, request_signals(), &request);
+    post_synchronous_send(world_peer, context, tag, payload, request_signals(), &request, handle);
     return false;
   }
-  return post_send(world_peer, context, tag, payload, request_signals(), &request);
+  return post_send(world_peer, context, tag, payload, request_signals(), &request, handle);
 }
 
 [[gnu::noinline]] bool post_scattered_message(Request& request, const void* buffer, MPI_Count count,
@@ -134,6 +135,7 @@ void start_persistent(Request& request) {
                 request.context, true);
     return;
   }
+  request.has_handle = true;
   try {
     if (post_message(request, request.buffer, request.count, *request.type, request.peer, request.tag,
                      request.context, request.mode))

@@ -6,7 +6,7 @@
 namespace weft::mpi {
 
 /// Posts a send, which ends with the request or, if this returns true, has ended: then the request is not
-/// signalled, nor its owner told.
+/// signalled, nor its owner told. It can be cancelled where the request says that it has a handle.
 [[nodiscard]] bool post_message(Request& request, const void* buffer, MPI_Count count, Datatype& type,
                                 int peer, int tag, std::uint32_t context, SendMode mode);
 /// Posts a receive, which ends with the request. `can_be_cancelled` costs a few instructions.

@@ -28,13 +28,17 @@ inline constexpr int kLargestTag = 0x7fffffff;
 }
 
 /// Posts a send until it is accepted, of Bytes or of a list of them. Returns true when it has ended already;
-/// else `completion` is signalled with `user_data`.
+/// else `completion` is signalled with `user_data`. `handle`: for cancel, or nullptr; it names no send where
+/// so many are under way that no other one can be cancelled.
 template <class Payload>
 bool post_send(int peer, std::uint32_t context, int tag, const Payload& payload, Completion& completion,
-               void* user_data) {
-  Status status = world->endpoint.post_send(
-      peer, key_of(context, tag), payload,
-      {.completion = &completion, .user_data = user_data, .engine = kEngine, .may_complete_now = true});
+               void* user_data, SendHandle* handle = nullptr) {
+  Status status = world->endpoint.post_send(peer, key_of(context, tag), payload,
+                                            {.completion = &completion,
+                                             .user_data = user_data,
+                                             .engine = kEngine,
+                                             .may_complete_now = true,
+                                             .handle = handle});
   if (status.is_retry()) [[unlikely]]
     world->endpoint.wait_until([&] {
       status = world->endpoint.post_send(peer, key_of(context, tag), payload,
@@ -51,13 +55,15 @@ bool post_send(int peer, std::uint32_t context, int tag, const Payload& payload,
 /// post_send() for a send that ends when a receive has matched it.
 template <class Payload>
 void post_synchronous_send(int peer, std::uint32_t context, int tag, const Payload& payload,
-                           Completion& completion, void* user_data) {
-  const SendOptions options{.completion = &completion,
-                            .user_data = user_data,
-                            .engine = kEngine,
-                            .may_retry = false,
-                            .synchronous = true};
+                           Completion& completion, void* user_data, SendHandle* handle) {
+  SendOptions options{.completion = &completion,
+                      .user_data = user_data,
+                      .engine = kEngine,
+                      .may_retry = false,
+                      .synchronous = true,
+                      .handle = handle};
   Status status = world->endpoint.post_send(peer, key_of(context, tag), payload, options);
+  options.handle = nullptr;
   if (status.is_retry()) [[unlikely]]
     world->endpoint.wait_until([&] {
       status = world->endpoint.post_send(peer, key_of(context, tag), payload, options);
