@@ -27,16 +27,23 @@ Keyvals& keyvals() {
   return *all;
 }
 
+[[noreturn]] void refuse_keyval(int keyval) {
+  fail(MPI_ERR_KEYVAL, "key %d is none of this kind of object; MPI_..._create_keyval makes one", keyval);
+}
+Keyval& known_keyval(Keyvals& all, KeyvalOf of, int keyval) {
+  const auto index = static_cast<std::size_t>(keyval - kFirstKeyval);
+  if (keyval < kFirstKeyval || index >= all.all.size() || all.all[index].of != of) refuse_keyval(keyval);
+  return all.all[index];
+}
+
 /// A copy of a key's row, with one more or less attribute that has it.
 Keyval keyval_of(KeyvalOf of, int keyval, int users, bool may_be_freed) {
   Keyvals& all = keyvals();
   const std::lock_guard lock(all.mutex);
-  const auto index = static_cast<std::size_t>(keyval - kFirstKeyval);
-  if (keyval < kFirstKeyval || index >= all.all.size() || all.all[index].of != of ||
-      (all.all[index].is_freed && !may_be_freed))
-    fail(MPI_ERR_KEYVAL, "key %d is none of this kind of object; MPI_..._create_keyval makes one", keyval);
-  all.all[index].users += users;
-  return all.all[index];
+  Keyval& key = known_keyval(all, of, keyval);
+  if (key.is_freed && !may_be_freed) refuse_keyval(keyval);
+  key.users += users;
+  return key;
 }
 
 }  // namespace
@@ -49,17 +56,24 @@ int create_keyval(KeyvalOf of, CopyAttribute copy, DeleteAttribute drop, void* e
 }
 
 void free_keyval(KeyvalOf of, int* keyval) {
-  static_cast<void>(keyval_of(of, *keyval, -1, false));
-  const std::lock_guard lock(keyvals().mutex);
-  keyvals().all[static_cast<std::size_t>(*keyval - kFirstKeyval)].is_freed = true;
+  Keyvals& all = keyvals();
+  const std::lock_guard lock(all.mutex);
+  Keyval& key = known_keyval(all, of, *keyval);
+  // A key that has been freed is known for as long as an object has it: programs free it again where they
+  // delete the attribute.
+  if (key.is_freed && key.users <= 0) refuse_keyval(*keyval);
+  if (!key.is_freed) --key.users;
+  key.is_freed = true;
   *keyval = MPI_KEYVAL_INVALID;
 }
 
 void Attributes::drop(void* object, const Entry& entry) {
-  const Keyval key = keyval_of(of_, entry.first, -1, true);
-  if (key.drop == nullptr) return;
-  const int code = key.drop(object, entry.first, entry.second, key.extra);
-  if (code != MPI_SUCCESS) fail(code, "the delete function of key %d failed with code %d", entry.first, code);
+  const Keyval key = keyval_of(of_, entry.first, 0, true);
+  if (key.drop != nullptr) {
+    const int code = key.drop(object, entry.first, entry.second, key.extra);
+    if (code != MPI_SUCCESS) fail(code, "the delete function of key %d failed with code %d", entry.first, code);
+  }
+  static_cast<void>(keyval_of(of_, entry.first, -1, true));  // behind the function, which may free the key
 }
 
 void Attributes::set(void* object, int keyval, void* value) {
