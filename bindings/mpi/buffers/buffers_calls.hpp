@@ -14,5 +14,9 @@ void comm_attach_buffer(Communicator& communicator, void* buffer, MPI_Count size
 void comm_detach_buffer(Communicator& communicator, void* buffer, CountResult size);
 void comm_flush_buffer(Communicator& communicator);
 void comm_iflush_buffer(Communicator& communicator, MPI_Request* request);
+void session_attach_buffer(Session& session, void* buffer, MPI_Count size);
+void session_detach_buffer(Session& session, void* buffer, CountResult size);
+void session_flush_buffer(Session& session);
+void session_iflush_buffer(Session& session, MPI_Request* request);
 
 }  // namespace weft::mpi

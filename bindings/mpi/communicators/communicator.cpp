@@ -4,6 +4,7 @@ namespace weft::mpi {
 
 Communicator* communicator_world = nullptr;
 Communicator* communicator_self = nullptr;
+Communicator* communicator_of_groups = nullptr;
 
 Communicator::Communicator(std::uint32_t own_context, Group* own_group, Group* other_group)
     : Object(kKind),
@@ -28,8 +29,9 @@ std::string Communicator::described() const {
 }
 
 std::uint32_t new_context() {
-  // The first two numbers of each rank are those of MPI_COMM_WORLD and MPI_COMM_SELF.
-  static std::atomic<std::uint32_t> given{2};
+  // Of the first three numbers of each rank, 0, 1 and 2 are those of the communicators that exist from the
+  // start.
+  static std::atomic<std::uint32_t> given{3};
   const auto ranks = static_cast<std::uint64_t>(communicator_world->size);
   const std::uint64_t number =
       given.fetch_add(1, std::memory_order_relaxed) * ranks + static_cast<std::uint64_t>(own_world_rank);

@@ -19,8 +19,6 @@ struct Topology {
   [[nodiscard]] virtual int kind() const noexcept = 0;  // MPI_CART, MPI_GRAPH or MPI_DIST_GRAPH
   [[nodiscard]] virtual std::unique_ptr<Topology> copy() const = 0;
 };
-/// A buffer that the program has attached for buffered sends (point_to_point/buffers.hpp).
-struct SendBuffer;
 
 struct Communicator : Object {
   static constexpr Kind kKind = Kind::communicator;
@@ -55,12 +53,14 @@ struct Communicator : Object {
   Attributes attributes{KeyvalOf::communicator};
   std::unique_ptr<Topology> topology;
   Communicator* local_communicator = nullptr;  // of an intercommunicator: its own side; retained
-  SendBuffer* send_buffer = nullptr;
+  std::shared_ptr<SendBuffer> send_buffer;       // null unless one is attached
 };
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF; null before MPI_Init.
 extern Communicator* communicator_world;
 extern Communicator* communicator_self;
+/// All ranks once more: over it those agree that make a communicator of a group.
+extern Communicator* communicator_of_groups;
 
 /// Contexts are numbers that their communicator's first member has given out: unique, since the rank is a
 /// part. The two lowest bits are for messages of the program (0), collectives (1), the making of

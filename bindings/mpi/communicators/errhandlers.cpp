@@ -1,6 +1,7 @@
 // Error handlers of communicators, and of what else has them.
 #include "bindings/mpi/communicators/communicator.hpp"
 #include "bindings/mpi/communicators/report.hpp"
+#include "bindings/mpi/errors/errhandler_for.hpp"
 #include "bindings/mpi/errors/errors_calls.hpp"
 
 namespace weft::mpi {
@@ -14,12 +15,11 @@ MPI_Errhandler new_errhandler(Errhandler::Of of, Function* function) {
   return handle_of<MPI_Errhandler>(handler);
 }
 
-Errhandler& handler_for(MPI_Errhandler handle, Errhandler::Of of) {
-  auto* const handler = find<Errhandler>(handle);
-  if (handler == nullptr) fail(MPI_ERR_ERRHANDLER, "the error handler is MPI_ERRHANDLER_NULL or none");
-  if (handler->of != Errhandler::Of::any && handler->of != of)
-    fail(MPI_ERR_ERRHANDLER, "the error handler was made for another kind of object");
-  return *handler;
+/// Gives an object another handler.
+void replace(Errhandler*& old, Errhandler& handler) {
+  Errhandler* const other = retain(&handler);
+  release(old);
+  old = other;
 }
 
 }  // namespace
@@ -38,15 +38,23 @@ void session_create_errhandler(MPI_Session_errhandler_function* function, MPI_Er
 }
 
 void comm_set_errhandler(Communicator& communicator, MPI_Errhandler handle) {
-  Errhandler* const handler = retain(&handler_for(handle, Errhandler::Of::communicator));
-  release(communicator.errhandler);
-  communicator.errhandler = handler;
+  replace(communicator.errhandler, errhandler_for(handle, Errhandler::Of::communicator));
 }
 void comm_get_errhandler(Communicator& communicator, MPI_Errhandler* handler) {
   *handler = handle_of<MPI_Errhandler>(retain(communicator.errhandler));
 }
 void comm_call_errhandler(Communicator& communicator, int code) {
   static_cast<void>(handle_failure("MPI_Comm_call_errhandler", &communicator, code, "called by the program"));
+}
+
+void session_set_errhandler(Session& session, MPI_Errhandler handle) {
+  replace(session.errhandler, errhandler_for(handle, Errhandler::Of::session));
+}
+void session_get_errhandler(Session& session, MPI_Errhandler* handler) {
+  *handler = handle_of<MPI_Errhandler>(retain(session.errhandler));
+}
+void session_call_errhandler(Session& session, int code) {
+  static_cast<void>(handle_failure("MPI_Session_call_errhandler", session, code, "called by the program"));
 }
 
 void errhandler_free(MPI_Errhandler* handle) {

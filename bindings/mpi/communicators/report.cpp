@@ -14,17 +14,43 @@ namespace {
 /// Exit codes are a byte, and 0 would say that all is well.
 int exit_code(int code) noexcept { return (code & 0xff) != 0 ? code & 0xff : 1; }
 
-int report_current(const char* call, Communicator* communicator) noexcept {
+/// `handle(communicator, code, text)` for the exception under way; the communicator may be null.
+template <class Handle>
+int with_current(const Handle& handle) noexcept {
   try {
     throw;
   } catch (const Failure& failure) {
-    return handle_failure(call, failure.communicator != nullptr ? failure.communicator.get() : communicator,
-                          failure.code, failure.text);
+    return handle(failure.communicator.get(), failure.code, failure.text);
   } catch (const std::bad_alloc&) {
-    return handle_failure(call, communicator, MPI_ERR_NO_MEM, "there is not enough memory");
+    return handle(static_cast<Communicator*>(nullptr), MPI_ERR_NO_MEM, "there is not enough memory");
   } catch (const std::exception& exception) {
-    return handle_failure(call, communicator, MPI_ERR_OTHER, exception.what());
+    return handle(static_cast<Communicator*>(nullptr), MPI_ERR_OTHER, exception.what());
   }
+}
+
+int report_current(const char* call, Communicator* communicator) noexcept {
+  return with_current([&](Communicator* own, int code, const std::string& text) {
+    return handle_failure(call, own != nullptr ? own : communicator, code, text);
+  });
+}
+
+/// The line of an error that ends the job. `object`: " on ..." what, or nothing.
+[[noreturn]] void end_with_line(const char* call, const std::string& object, int code,
+                                const std::string& text) {
+  const char* const name = name_of_class(class_of_code(code));
+  std::string line = "weft-mpi: ";
+  if (world != nullptr) line += "rank " + std::to_string(own_world_rank) + ": ";
+  line += std::string(call) + object + ": " + text + " (" +
+          (*name != 0 ? std::string(name) : "error code " + std::to_string(code)) + ")";
+  end_job(code, line);
+}
+
+/// Errors on no object are those of MPI_COMM_SELF; up to MPI 3 they were those of MPI_COMM_WORLD, and many
+/// programs give a handler to this one only.
+Communicator* default_owner() noexcept {
+  return communicator_self != nullptr && communicator_self->errhandler == &errors_are_fatal
+             ? communicator_world
+             : communicator_self;
 }
 
 const char* const kNotThere = "weft-mpi does not have this call yet (docs/guide/bindings/mpi.md)";
@@ -45,7 +71,7 @@ void end_job(int code, const std::string& line) noexcept {
 }
 
 int handle_failure(const char* call, Communicator* communicator, int code, const std::string& text) {
-  Communicator* const owner = communicator != nullptr ? communicator : communicator_self;
+  Communicator* const owner = communicator != nullptr ? communicator : default_owner();
   const std::string line = std::string(call) + ": " + text;
   remember_failure(code, line);
   const Errhandler& handler = owner != nullptr ? *owner->errhandler : errors_are_fatal;
@@ -56,13 +82,20 @@ int handle_failure(const char* call, Communicator* communicator, int code, const
     reinterpret_cast<MPI_Comm_errhandler_function*>(handler.function)(&handle, &shown);
     return code;
   }
-  const int error_class = class_of_code(code);
-  const char* const name = name_of_class(error_class);
-  std::string where = "weft-mpi: ";
-  if (world != nullptr) where += "rank " + std::to_string(own_world_rank) + ": ";
-  where += std::string(call) + (communicator != nullptr ? " on " + communicator->described() : "") + ": " +
-           text + " (" + (*name != 0 ? std::string(name) : "error code " + std::to_string(code)) + ")";
-  end_job(code, where);
+  end_with_line(call, communicator != nullptr ? " on " + communicator->described() : "", code, text);
+}
+
+int handle_failure(const char* call, Session& session, int code, const std::string& text) {
+  remember_failure(code, std::string(call) + ": " + text);
+  const Errhandler& handler = *session.errhandler;
+  if (handler.action == Errhandler::Action::give_back) return code;
+  if (handler.action == Errhandler::Action::call) {
+    MPI_Session handle = handle_of<MPI_Session>(&session);
+    int shown = code;
+    reinterpret_cast<MPI_Session_errhandler_function*>(handler.function)(&handle, &shown);
+    return code;
+  }
+  end_with_line(call, " on a session", code, text);
 }
 
 int report(const char* call) noexcept { return report_current(call, nullptr); }
@@ -70,7 +103,14 @@ int report_comm(const char* call, MPI_Comm comm) noexcept {
   return report_current(call, find<Communicator>(comm));
 }
 int report_win(const char* call, MPI_Win) noexcept { return report_current(call, nullptr); }
-int report_session(const char* call, MPI_Session) noexcept { return report_current(call, nullptr); }
+int report_session(const char* call, MPI_Session handle) noexcept {
+  auto* const session = find<Session>(handle);
+  if (session == nullptr) return report_current(call, nullptr);
+  return with_current([&](Communicator* own, int code, const std::string& text) {
+    return own != nullptr ? handle_failure(call, own, code, text)
+                          : handle_failure(call, *session, code, text);
+  });
+}
 int report_file(const char* call, MPI_File) noexcept {
   try {
     throw;

@@ -7,9 +7,13 @@
 
 namespace weft::mpi {
 
-/// Does what the error handler of the communicator says, that of MPI_COMM_SELF where it is null: prints one
+/// Does what the error handler of the communicator says, that of MPI_COMM_SELF, or of MPI_COMM_WORLD
+/// where that one has none, where it is null: prints one
 /// line and ends the job, calls a function of the program, or returns. Returns the code for the caller.
 int handle_failure(const char* call, Communicator* communicator, int code, const std::string& text);
+
+/// The same with the error handler of a session.
+int handle_failure(const char* call, Session& session, int code, const std::string& text);
 
 /// For the catch (...) of an entry point: the exception under way, on a communicator, or on no object.
 [[gnu::cold]] int report(const char* call) noexcept;

@@ -13,7 +13,7 @@ namespace {
 /// A new intercommunicator; takes over the reference to `side`.
 Communicator* new_intercommunicator(const Communicator& parent, std::uint32_t context, Communicator* side,
                                     std::vector<int> remote_ranks) {
-  auto* const made = new Communicator(context, retain(side->local), new Group(std::move(remote_ranks)));
+  auto* const made = new Communicator(context, retain(side->local), new Group(std::move(remote_ranks), parent.local->session));
   made->errhandler = retain(parent.errhandler);
   made->local_communicator = side;
   return made;
@@ -70,11 +70,8 @@ Communicator* create_inter(Communicator& communicator, Group& group) {
                      place == MPI_UNDEFINED ? 0 : place);
 }
 
-void intercomm_create(Communicator& local, int local_leader, MPI_Comm peer, int remote_leader, int tag,
-                      MPI_Comm* made) {
-  if (local.is_inter()) fail(MPI_ERR_COMM, "the local communicator is an intercommunicator");
-  if (local_leader < 0 || local_leader >= local.size)
-    fail(MPI_ERR_RANK, "local leader %d; a rank from 0 to %d is needed", local_leader, local.size - 1);
+Communicator* connect(Communicator& local, int local_leader, Communicator* between, int remote_leader,
+                      int tag) {
   // Leaders exchange their groups, and contexts, of which that of the lower first rank is taken.
   struct Head {
     int size;
@@ -82,11 +79,6 @@ void intercomm_create(Communicator& local, int local_leader, MPI_Comm peer, int 
   } own{local.size, 0}, other{0, 0};
   std::vector<int> remote_ranks;
   if (local.rank == local_leader) {
-    auto* const between = find<Communicator>(peer);
-    if (between == nullptr) fail(MPI_ERR_COMM, "the peer communicator is MPI_COMM_NULL or none");
-    if (remote_leader < 0 || remote_leader >= between->peers().size())
-      fail(MPI_ERR_RANK, "remote leader %d; a rank from 0 to %d of the peer communicator is needed",
-           remote_leader, between->peers().size() - 1);
     own.context = new_context();
     const Channel channel(*between, between->context | 2, tag);
     const auto meet = [&]() -> Task {
@@ -110,7 +102,23 @@ void intercomm_create(Communicator& local, int local_leader, MPI_Comm peer, int 
       fail(MPI_ERR_COMM, "the two groups have rank %d of MPI_COMM_WORLD in common", rank);
   Communicator* const side = copy_of_communicator(local, agree_on_context(local));
   side->topology = nullptr;
-  *made = handle_of<MPI_Comm>(new_intercommunicator(local, other.context, side, std::move(remote_ranks)));
+  return new_intercommunicator(local, other.context, side, std::move(remote_ranks));
+}
+
+void intercomm_create(Communicator& local, int local_leader, MPI_Comm peer, int remote_leader, int tag,
+                      MPI_Comm* made) {
+  if (local.is_inter()) fail(MPI_ERR_COMM, "the local communicator is an intercommunicator");
+  if (local_leader < 0 || local_leader >= local.size)
+    fail(MPI_ERR_RANK, "local leader %d; a rank from 0 to %d is needed", local_leader, local.size - 1);
+  if (tag < 0) fail(MPI_ERR_TAG, "tag %d; 0 or more is needed", tag);
+  auto* const between = find<Communicator>(peer);
+  if (local.rank == local_leader) {
+    if (between == nullptr) fail(MPI_ERR_COMM, "the peer communicator is MPI_COMM_NULL or none");
+    if (remote_leader < 0 || remote_leader >= between->peers().size())
+      fail(MPI_ERR_RANK, "remote leader %d; a rank from 0 to %d of the peer communicator is needed",
+           remote_leader, between->peers().size() - 1);
+  }
+  *made = handle_of<MPI_Comm>(connect(local, local_leader, between, remote_leader, tag));
 }
 
 void intercomm_merge(Communicator& communicator, int high, MPI_Comm* made) {

@@ -10,4 +10,9 @@ namespace weft::mpi {
 [[nodiscard]] Communicator* split_inter(Communicator& communicator, int color, int key);
 [[nodiscard]] Communicator* create_inter(Communicator& communicator, Group& group);
 
+/// MPI_Intercomm_create with arguments that have been checked; `between` and the rank there of the other
+/// group's leader count on the leader.
+[[nodiscard]] Communicator* connect(Communicator& local, int local_leader, Communicator* between,
+                                    int remote_leader, int tag);
+
 }  // namespace weft::mpi

@@ -43,6 +43,12 @@ inline Group& group_of(MPI_Group group, const char* argument) {
     refuse_handle(MPI_ERR_GROUP, argument, "group");
   return *found;
 }
+inline Session& session_of(MPI_Session session, const char* argument) {
+  auto* const found = find<Session>(session);
+  if (found == nullptr) [[unlikely]]
+    refuse_handle(MPI_ERR_SESSION, argument, "session");
+  return *found;
+}
 /// nullptr for MPI_INFO_NULL.
 inline Info* info_of(MPI_Info info, const char* argument) {
   auto* const found = find<Info>(info);

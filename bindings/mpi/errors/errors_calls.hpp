@@ -5,6 +5,8 @@
 
 namespace weft::mpi {
 
+struct Session;
+
 void add_error_class(int* error_class);
 void add_error_code(int error_class, int* code);
 void add_error_string(int code, const char* text);
@@ -21,6 +23,9 @@ void comm_call_errhandler(Communicator& communicator, int code);
 void win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* handler);
 void file_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* handler);
 void session_create_errhandler(MPI_Session_errhandler_function* function, MPI_Errhandler* handler);
+void session_set_errhandler(Session& session, MPI_Errhandler handler);
+void session_get_errhandler(Session& session, MPI_Errhandler* handler);
+void session_call_errhandler(Session& session, int code);
 void errhandler_free(MPI_Errhandler* handler);
 
 }  // namespace weft::mpi

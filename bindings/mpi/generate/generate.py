@@ -8,7 +8,7 @@ import functions
 
 NOTE = "made of bindings/mpi/table by bindings/mpi/generate/generate.py"
 OBJECTS = {"MPI_Comm": "communicator_of", "MPI_Datatype": "datatype_of", "MPI_Op": "operation_of", "MPI_Group": "group_of",
-           "MPI_Info": "info_of"}
+           "MPI_Info": "info_of", "MPI_Session": "session_of"}
 # The handle whose error handler learns of a failure.
 OWNERS = {"MPI_Comm": "comm", "MPI_Win": "win", "MPI_File": "file", "MPI_Session": "session"}
 
@@ -34,7 +34,7 @@ def converted(argument, loose=()):
         return f'count_of({argument.name}, "{argument.name}")'
     if argument.word:
         return f"static_cast<MPI_Count>({argument.name})"
-    if argument.name == "peer_comm":  # counts on the leaders only
+    if argument.name in ("peer_comm", "remote_group"):  # count on the leaders only
         return argument.name
     if argument.type in loose:
         return f"{loose[argument.type]}({argument.name})"

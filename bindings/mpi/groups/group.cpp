@@ -17,7 +17,8 @@ const bool kEmptyGroupIsDefined = [] {
 }();
 }  // namespace
 
-Group::Group(std::vector<int> members) : Object(kKind), ranks(std::move(members)) {
+Group::Group(std::vector<int> members, Session* of)
+    : Object(kKind), ranks(std::move(members)), session(retain(of)) {
   for (int rank = 0; rank < size(); ++rank)
     is_identity = is_identity && ranks[static_cast<std::size_t>(rank)] == rank;
   if (is_identity) return;
@@ -32,8 +33,9 @@ int Group::search(int world_rank) const noexcept {
 
 namespace {
 
-MPI_Group made_of(std::vector<int> ranks) {
-  return ranks.empty() ? MPI_GROUP_EMPTY : handle_of<MPI_Group>(new Group(std::move(ranks)));
+MPI_Group made_of(const Group& original, std::vector<int> ranks) {
+  return ranks.empty() ? MPI_GROUP_EMPTY
+                       : handle_of<MPI_Group>(new Group(std::move(ranks), original.session));
 }
 
 /// Which members a list names; refuses ranks out of range and such that stand twice.
@@ -80,19 +82,19 @@ void group_union(Group& one, Group& other, MPI_Group* made) {
   std::vector<int> ranks = one.ranks;
   for (const int rank : other.ranks)
     if (one.rank_of(rank) == MPI_UNDEFINED) ranks.push_back(rank);
-  *made = made_of(std::move(ranks));
+  *made = made_of(one, std::move(ranks));
 }
 void group_intersection(Group& one, Group& other, MPI_Group* made) {
   std::vector<int> ranks;
   for (const int rank : one.ranks)
     if (other.rank_of(rank) != MPI_UNDEFINED) ranks.push_back(rank);
-  *made = made_of(std::move(ranks));
+  *made = made_of(one, std::move(ranks));
 }
 void group_difference(Group& one, Group& other, MPI_Group* made) {
   std::vector<int> ranks;
   for (const int rank : one.ranks)
     if (other.rank_of(rank) == MPI_UNDEFINED) ranks.push_back(rank);
-  *made = made_of(std::move(ranks));
+  *made = made_of(one, std::move(ranks));
 }
 
 void group_incl(Group& group, int count, const int* ranks, MPI_Group* made) {
@@ -100,14 +102,14 @@ void group_incl(Group& group, int count, const int* ranks, MPI_Group* made) {
   std::vector<int> members;
   for (int index = 0; index < count; ++index)
     members.push_back(group.ranks[static_cast<std::size_t>(ranks[index])]);
-  *made = made_of(std::move(members));
+  *made = made_of(group, std::move(members));
 }
 void group_excl(Group& group, int count, const int* ranks, MPI_Group* made) {
   const std::vector<int> excluded = checked(group, count, ranks);
   std::vector<int> members;
   for (std::size_t rank = 0; rank < group.ranks.size(); ++rank)
     if (excluded[rank] == 0) members.push_back(group.ranks[rank]);
-  *made = made_of(std::move(members));
+  *made = made_of(group, std::move(members));
 }
 void group_range_incl(Group& group, int count, int ranges[][3], MPI_Group* made) {
   const std::vector<int> ranks = ranks_of_ranges(count, ranges);

@@ -1,6 +1,7 @@
 // Groups: ordered sets of processes.
 #pragma once
 
+#include "bindings/mpi/groups/session.hpp"
 #include "bindings/mpi/objects/object.hpp"
 
 #include <utility>
@@ -10,8 +11,9 @@ namespace weft::mpi {
 
 struct Group : Object {
   static constexpr Kind kKind = Kind::group;
-  /// `ranks`: the rank in MPI_COMM_WORLD of each member.
-  explicit Group(std::vector<int> ranks);
+  /// `members`: the rank in MPI_COMM_WORLD of each. `of`: the session that it comes from, if any.
+  explicit Group(std::vector<int> members, Session* of = nullptr);
+  ~Group() { release(session); }
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(ranks.size()); }
   /// The rank in this group of a rank of MPI_COMM_WORLD, or MPI_UNDEFINED.
@@ -21,6 +23,7 @@ struct Group : Object {
   }
 
   const std::vector<int> ranks;
+  Session* const session;   // retained
   bool is_identity = true;  // the first ranks of MPI_COMM_WORLD, in their order
 
  private:

@@ -17,6 +17,7 @@ enum class Kind : std::uint32_t {
   message,
   operation,
   request,
+  session,
 };
 
 /// An object that a handle names. Handles are addresses; those of predefined objects are numbers of the ABI.

@@ -5,9 +5,11 @@
 #include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
+#include <utility>
+
 namespace weft::mpi {
 
-SendBuffer process_buffer;
+const std::shared_ptr<SendBuffer> process_buffer = std::make_shared<SendBuffer>();
 std::mutex flush_mutex;
 
 namespace {
@@ -24,22 +26,30 @@ void give_back(SendBuffer& buffer, MPI_Count bytes) noexcept {
 
 /// Gives room back when a copy has left.
 struct BufferedSend final : RequestOwner {
-  BufferedSend(SendBuffer& from, MPI_Count room) noexcept : buffer(from), bytes(room) {}
+  BufferedSend(std::shared_ptr<SendBuffer> from, MPI_Count room) noexcept
+      : buffer(std::move(from)), bytes(room) {}
   void finish(Request& request) noexcept override {
     give_request(&request);
-    give_back(buffer, bytes);
+    give_back(*buffer, bytes);
     delete this;
   }
-  SendBuffer& buffer;
+  const std::shared_ptr<SendBuffer> buffer;  // the communicator may have been freed
   MPI_Count bytes;
 };
+
+const std::shared_ptr<SendBuffer>& buffer_for(const Communicator& communicator) noexcept {
+  if (communicator.send_buffer != nullptr) return communicator.send_buffer;
+  const Session* const session = communicator.local->session;
+  return session != nullptr && session->send_buffer != nullptr ? session->send_buffer : process_buffer;
+}
 
 }  // namespace
 
 void post_buffered(Request& request, const void* data, MPI_Count count, Datatype& type, int peer, int tag,
                    std::uint32_t context) {
   Communicator& communicator = *request.communicator;
-  SendBuffer& buffer = communicator.send_buffer != nullptr ? *communicator.send_buffer : process_buffer;
+  const std::shared_ptr<SendBuffer>& shared = buffer_for(communicator);
+  SendBuffer& buffer = *shared;
   const MPI_Count bytes = type.size * count, needed = bytes + MPI_BSEND_OVERHEAD;
   const bool is_unbounded = buffer.address == MPI_BUFFER_AUTOMATIC;
   if (!buffer.is_attached)
@@ -59,7 +69,7 @@ void post_buffered(Request& request, const void* data, MPI_Count count, Datatype
   copy->what = Request::What::send;
   copy->staging = allocate_block(bytes);
   pack_elements(type, count, data, copy->staging);
-  copy->owner = new BufferedSend(buffer, needed);
+  copy->owner = new BufferedSend(shared, needed);
   if (post_send(communicator.peer(peer), context, tag, Bytes(copy->staging, static_cast<std::size_t>(bytes)),
                 request_signals(), copy))
     copy->owner->finish(*copy);
