@@ -71,7 +71,8 @@ void Attributes::drop(void* object, const Entry& entry) {
   const Keyval key = keyval_of(of_, entry.first, 0, true);
   if (key.drop != nullptr) {
     const int code = key.drop(object, entry.first, entry.second, key.extra);
-    if (code != MPI_SUCCESS) fail(code, "the delete function of key %d failed with code %d", entry.first, code);
+    if (code != MPI_SUCCESS)
+      fail(code, "the delete function of key %d failed with code %d", entry.first, code);
   }
   static_cast<void>(keyval_of(of_, entry.first, -1, true));  // behind the function, which may free the key
 }

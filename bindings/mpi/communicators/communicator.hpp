@@ -53,7 +53,7 @@ struct Communicator : Object {
   Attributes attributes{KeyvalOf::communicator};
   std::unique_ptr<Topology> topology;
   Communicator* local_communicator = nullptr;  // of an intercommunicator: its own side; retained
-  std::shared_ptr<SendBuffer> send_buffer;       // null unless one is attached
+  std::shared_ptr<SendBuffer> send_buffer;     // null unless one is attached
 };
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF; null before MPI_Init.

@@ -9,7 +9,8 @@ namespace weft::mpi {
 
 Communicator* new_communicator(const Communicator& parent, std::uint32_t context,
                                std::vector<int> world_ranks) {
-  auto* const made = new Communicator(context, new Group(std::move(world_ranks), parent.local->session), nullptr);
+  auto* const made =
+      new Communicator(context, new Group(std::move(world_ranks), parent.local->session), nullptr);
   made->errhandler = retain(parent.errhandler);
   return made;
 }

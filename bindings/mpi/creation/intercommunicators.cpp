@@ -13,7 +13,8 @@ namespace {
 /// A new intercommunicator; takes over the reference to `side`.
 Communicator* new_intercommunicator(const Communicator& parent, std::uint32_t context, Communicator* side,
                                     std::vector<int> remote_ranks) {
-  auto* const made = new Communicator(context, retain(side->local), new Group(std::move(remote_ranks), parent.local->session));
+  auto* const made = new Communicator(context, retain(side->local),
+                                      new Group(std::move(remote_ranks), parent.local->session));
   made->errhandler = retain(parent.errhandler);
   made->local_communicator = side;
   return made;

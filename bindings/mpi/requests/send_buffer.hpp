@@ -23,7 +23,8 @@ struct SendBuffer {
 /// Of all buffers: who gives the last room back may do so while the program detaches the buffer.
 extern std::mutex flush_mutex;
 
-/// The buffer of the process, for communicators that have none, nor comes their group from a session with one.
+/// The buffer of the process, for communicators that have none, nor comes their group from a session with
+/// one.
 extern const std::shared_ptr<SendBuffer> process_buffer;
 
 /// Sends a copy; fails with MPI_ERR_BUFFER where there is no room. The request is not used any more when it

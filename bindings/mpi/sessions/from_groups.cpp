@@ -80,8 +80,7 @@ void intercomm_create_from_groups(Group& local, int local_leader, MPI_Group remo
     }
     Communicator* const side = made_of(local, tag);
     const std::shared_ptr<Communicator> kept(side, [](Communicator* each) { release(each); });
-    give(connect(*side, local_leader, communicator_of_groups, leader_of_others,
-                 tag_of(tag, Purpose::sides)),
+    give(connect(*side, local_leader, communicator_of_groups, leader_of_others, tag_of(tag, Purpose::sides)),
          handler, info, made);
   });
 }

@@ -117,6 +117,28 @@ TEST(Deadlines, that_end_before_they_are_armed_are_free_at_once) {
   EXPECT_NE(deadlines.take(told, 5), nullptr);
 }
 
+TEST(Deadlines, of_operations_that_have_ended_name_no_object) {
+  Deadlines deadlines(2);
+  Told told, instead;
+  Node* const ended = deadlines.take(told, 5);
+  ASSERT_NE(ended, nullptr);
+  EXPECT_TRUE(deadlines.arm(*ended));
+  Node* const live = deadlines.take(told, 5);
+  ASSERT_NE(live, nullptr);
+  EXPECT_TRUE(deadlines.arm(*live));
+  end(*ended);
+  EXPECT_EQ(deadlines.update(), 1U);
+  int passed_on = 0;
+  deadlines.pass_on(told, instead, [&](const Node&) { ++passed_on; });
+  EXPECT_EQ(passed_on, 1);
+  EXPECT_FALSE(deadlines.may_name(told));
+  end(*live);
+  EXPECT_EQ(deadlines.update(), 1U);
+  EXPECT_FALSE(deadlines.may_name(instead));
+  EXPECT_EQ(told.count.load(), 1U);
+  EXPECT_EQ(instead.count.load(), 1U);
+}
+
 TEST(Deadlines, of_operations_that_cannot_be_ended_come_again_later_each_time) {
   Deadlines deadlines(4);
   Told told;

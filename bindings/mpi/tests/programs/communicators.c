@@ -203,6 +203,60 @@ static void names_and_infos(void) {
   CHECK(flag && *largest >= 32767);
 }
 
+/* Keys that are freed where their attribute is deleted, and again by who made them. */
+static int free_key(MPI_Comm from, int key, void* value, void* extra) {
+  (void)from;
+  (void)value;
+  (void)extra;
+  return MPI_Comm_free_keyval(&key);
+}
+static void keys_freed_more_than_once(void) {
+  int key, same;
+  MPI_Comm copy_of_self;
+  MPI_Comm_dup(MPI_COMM_SELF, &copy_of_self);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_key, &key, NULL);
+  same = key;
+  MPI_Comm_set_attr(copy_of_self, key, NULL);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+  MPI_Comm_free(&copy_of_self);
+  MPI_Comm_free_keyval(&key);
+  CHECK(key == MPI_KEYVAL_INVALID);
+  MPI_Comm_free_keyval(&same);
+  /* The last attribute is deleted by MPI_Finalize. */
+}
+
+/* Errors of calls on no communicator: the handler of MPI_COMM_WORLD learns of them where MPI_COMM_SELF has none. */
+static void errors_on_nothing(void) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  CHECK(MPI_Type_commit(&type) != MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  CHECK(MPI_Type_commit(&type) != MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
+/* A communicator that is freed with messages under way, some of them in its own buffer. */
+static void freed_with_messages(void) {
+  enum { kBytes = 1 << 17 };
+  char *memory = malloc(kBytes + MPI_BSEND_OVERHEAD), *out = malloc(kBytes), *in = malloc(kBytes);
+  MPI_Comm comm;
+  MPI_Request requests[2];
+  const int next = (rank + 1) % ranks, last = (rank + ranks - 1) % ranks;
+  memset(out, rank + 1, kBytes);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_attach_buffer(comm, memory, kBytes + MPI_BSEND_OVERHEAD);
+  MPI_Bsend(out, kBytes, MPI_CHAR, next, 3, comm);
+  MPI_Irecv(in, kBytes, MPI_CHAR, last, 3, comm, &requests[0]);
+  MPI_Ibarrier(comm, &requests[1]);
+  MPI_Comm_free(&comm);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  CHECK(in[0] == last + 1 && in[kBytes - 1] == last + 1);
+  free(memory);
+  free(out);
+  free(in);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   duplicates();
@@ -210,6 +264,9 @@ int main(int argc, char** argv) {
   two_groups();
   handlers();
   names_and_infos();
+  keys_freed_more_than_once();
+  errors_on_nothing();
+  freed_with_messages();
   MPI_Finalize();
   return 0;
 }

@@ -78,6 +78,39 @@ static void cancelled(void) {
   CHECK(flag && value == 5);
 }
 
+/* Sends that no receive matches: a synchronous one and a large one, to others and to oneself. */
+static void cancelled_sends(void) {
+  enum { kLarge = 1 << 20 };
+  char* out = malloc(kLarge);
+  memset(out, 1, kLarge);
+  const int to[2] = {next_rank, rank};
+  for (int i = 0; i < 2; ++i)
+    for (int form = 0; form < 3; ++form) {
+      MPI_Request request;
+      MPI_Status status;
+      int flag = 0, token = 0;
+      if (form == 0) MPI_Issend(out, 1, MPI_CHAR, to[i], 9, MPI_COMM_WORLD, &request);
+      if (form == 1) MPI_Isend(out, kLarge, MPI_CHAR, to[i], 9, MPI_COMM_WORLD, &request);
+      if (form == 2) MPI_Send_init(out, kLarge, MPI_CHAR, to[i], 9, MPI_COMM_WORLD, &request);
+      if (form == 2) MPI_Start(&request);
+      MPI_Cancel(&request);
+      if (to[i] == rank) {
+        MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        CHECK(flag);
+      }
+      MPI_Wait(&request, &status);
+      MPI_Test_cancelled(&status, &flag);
+      CHECK(flag);
+      if (form == 2) MPI_Request_free(&request);
+      /* Nothing of it is there. */
+      MPI_Sendrecv(&rank, 1, MPI_INT, next_rank, 8, &token, 1, MPI_INT, before, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Barrier(MPI_COMM_WORLD);
+      MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      CHECK(!flag);
+    }
+  free(out);
+}
+
 static void freed(void) {
   int in = -1, out = rank;
   MPI_Request request;
@@ -186,6 +219,7 @@ int main(int argc, char** argv) {
   several();
   persistent();
   cancelled();
+  cancelled_sends();
   freed();
   generalized();
   errors_are_told();

@@ -48,6 +48,27 @@ static void grid(void) {
   MPI_Comm_free(&comm);
 }
 
+/* The factors that lie nearest, and a grid without dimensions, which has one rank. */
+static void balance(void) {
+  const int cases[][6] = {{72, 2, 9, 8, 0, 0}, {180, 2, 15, 12, 0, 0}, {240, 3, 8, 6, 5, 0}, {1 << 16, 4, 16, 16, 16, 16}};
+  for (int i = 0; i < 4; ++i) {
+    int sizes[4] = {0};
+    MPI_Dims_create(cases[i][0], cases[i][1], sizes);
+    for (int axis = 0; axis < cases[i][1]; ++axis) CHECK(sizes[axis] == cases[i][2 + axis]);
+  }
+  int size = ranks, is_ring = 1, keep = 0, dimensions = -1;
+  MPI_Comm line, point;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &is_ring, 0, &line);
+  MPI_Cart_sub(line, &keep, &point);
+  CHECK((point == MPI_COMM_NULL) == (rank != 0));
+  if (rank == 0) {
+    MPI_Cartdim_get(point, &dimensions);
+    CHECK(dimensions == 0);
+    MPI_Comm_free(&point);
+  }
+  MPI_Comm_free(&line);
+}
+
 static void ring_of_edges(void) {
   MPI_Comm comm;
   int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks, in = -1, out = rank, degrees = 1,
@@ -85,6 +106,7 @@ int main(int argc, char** argv) {
   begin(&argc, &argv);
   grid();
   ring_of_edges();
+  balance();
   MPI_Finalize();
   return 0;
 }
