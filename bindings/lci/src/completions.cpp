@@ -25,13 +25,8 @@ const char* text_of(weft::Operation operation) noexcept {
 }
 
 comp_attr_t attributes_of(attr_comp_type_t type, void* user_context) {
-  const global_attr_t process = requested_attributes();
-  comp_attr_t attr;
+  comp_attr_t attr = requested_comp_attributes();
   attr.comp_type = type;
-  attr.sync_threshold = process.sync_threshold;
-  attr.zero_copy_am = process.zero_copy_am;
-  attr.cq_type = process.cq_type;
-  attr.cq_default_length = process.cq_default_length;
   attr.user_context = user_context;
   return attr;
 }

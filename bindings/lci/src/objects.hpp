@@ -192,6 +192,8 @@ extern runtime_impl_t* g_runtime;
 
 /// get_g_default_attr() with 0 for what nobody has asked for.
 [[nodiscard]] global_attr_t requested_attributes();
+/// Those of completion objects alone: programs allocate one for each operation.
+[[nodiscard]] comp_attr_t requested_comp_attributes();
 
 [[noreturn]] void refuse(const std::string& what);
 

@@ -183,6 +183,16 @@ global_attr_t get_g_default_attr() {
   if (attributes.packet_size == 0) attributes.packet_size = job().device_limits().packet_bytes;
   return attributes;
 }
+comp_attr_t requested_comp_attributes() {
+  Process& there = process();
+  const std::lock_guard lock(there.mutex);
+  comp_attr_t attr;
+  attr.sync_threshold = there.attributes.sync_threshold;
+  attr.zero_copy_am = there.attributes.zero_copy_am;
+  attr.cq_type = there.attributes.cq_type;
+  attr.cq_default_length = there.attributes.cq_default_length;
+  return attr;
+}
 global_attr_t requested_attributes() {
   Process& there = process();
   const std::lock_guard lock(there.mutex);
