@@ -12,7 +12,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Enough for what start-up costs more in one run than in another to vanish.
 MESSAGES = {"active_message": 16_000, "matched": 16_000, "one_sided": 160_000, "polling": 160_000,
-            "streams": 16_000, "lci": 16_000}
+            "streams": 16_000, "lci": 16_000, "mpi": 16_000}
 
 
 def program(path):

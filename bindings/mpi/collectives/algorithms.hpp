@@ -23,8 +23,8 @@ inline constexpr MPI_Count kSegmentBytes = 32 << 10;
   return std::max<MPI_Count>(1, kSegmentBytes / type.size);
 }
 
-/// A tree, segment by segment; else whole.
-[[nodiscard]] inline bool reduces_by_segments(MPI_Count bytes) noexcept { return bytes > kSegmentBytes; }
+/// A tree, segment by segment; else whole: of few segments none is under way while another one is combined.
+[[nodiscard]] inline bool reduces_by_segments(MPI_Count bytes) noexcept { return bytes > 4 * kSegmentBytes; }
 /// Each rank combines its share of a vector, which all then gather; else all combine all of it, in fewer
 /// steps.
 [[nodiscard]] inline bool shares_all_reduce(int ranks, MPI_Count count, MPI_Count bytes) noexcept {

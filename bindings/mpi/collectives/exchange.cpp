@@ -5,12 +5,13 @@ namespace weft::mpi {
 
 void Exchange::send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset) {
   if (to == MPI_PROC_NULL) return;
+  const int tag = (channel_.tag + tag_offset) & 0x7fffffff;
   Request* const request = take_request(channel_.communicator);
   request->owner = this;
   pending_.fetch_add(1, std::memory_order_relaxed);
-  if (post_message(*request, buffer, count, type, to, (channel_.tag + tag_offset) & 0x7fffffff,
-                   channel_.context, SendMode::standard))
-    finish(*request);
+  if (!post_message(*request, buffer, count, type, to, tag, channel_.context, SendMode::standard)) return;
+  give_request(request);
+  pending_.fetch_sub(1, std::memory_order_relaxed);  // never the last one: the coroutine counts, too
 }
 
 void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset) {

@@ -1,42 +1,68 @@
 // Sends in all modes: blocking, immediate and persistent.
+#include "bindings/mpi/communicators/fail_on.hpp"
+#include "bindings/mpi/datatypes/pack.hpp"
 #include "bindings/mpi/point_to_point/checks.hpp"
 #include "bindings/mpi/point_to_point/point_to_point_calls.hpp"
 #include "bindings/mpi/requests/start.hpp"
+#include "bindings/mpi/transport/matching.hpp"
+
+#include <memory>
 
 namespace weft::mpi {
 
 namespace {
 
+/// Posts a send whose bytes lie in one block. Returns its request; nullptr when it has ended.
+inline Request* post_block(const void* buffer, MPI_Count count, const Datatype& type, int dest, int tag,
+                           Communicator& communicator, bool can_be_cancelled) {
+  Request* const request = take_send_request(communicator);
+  request->status = empty_status();
+  request->peer = dest;
+  request->has_handle = can_be_cancelled;
+  if (post_send(communicator.peer(dest), communicator.context, tag,
+                Bytes(shifted(buffer, type.true_lb), static_cast<std::size_t>(type.size * count)),
+                request_signals(), request, can_be_cancelled ? &request->send_handle : nullptr)) {
+    give_send_request(request);
+    return nullptr;
+  }
+  retain(&communicator);
+  return request;
+}
+
+/// Posts any send. Returns its request; nullptr when it has ended.
+inline Request* post(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
+                     Communicator& communicator, SendMode mode, bool can_be_cancelled) {
+  if (type.is_dense(count) && (mode == SendMode::standard || mode == SendMode::ready)) [[likely]]
+    return post_block(buffer, count, type, dest, tag, communicator, can_be_cancelled);
+  Request* const request = take_request(communicator);
+  request->peer = dest;
+  request->has_handle = can_be_cancelled;
+  if (!post_message(*request, buffer, count, type, dest, tag, communicator.context, mode)) return request;
+  give_request(request);
+  return nullptr;
+}
+
 void blocking_send(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
                    Communicator& communicator, SendMode mode) {
   check_send(buffer, count, type, dest, tag, communicator);
   if (dest == MPI_PROC_NULL) return;
-  Request* const request = take_request(communicator);
-  if (!post_message(*request, buffer, count, type, dest, tag, communicator.context, mode)) {
-    wait_done(*request);
-    if (request->status.MPI_ERROR != MPI_SUCCESS) [[unlikely]] {
-      const MPI_Status status = request->status;
-      give_request(request);
-      fail_with(&communicator, status);
-    }
-  }
+  Request* const request = post(buffer, count, type, dest, tag, communicator, mode, false);
+  if (request == nullptr) return;
+  wait_done(*request);
+  const MPI_Status status = request->status;
+  const std::shared_ptr<Communicator> failed =
+      status.MPI_ERROR != MPI_SUCCESS ? keep(&communicator) : nullptr;
   give_request(request);
+  if (failed != nullptr) [[unlikely]]
+    fail_with(failed.get(), status);
 }
 
 void immediate_send(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
                     Communicator& communicator, SendMode mode, MPI_Request* handle) {
   check_send(buffer, count, type, dest, tag, communicator);
-  if (dest != MPI_PROC_NULL) {
-    Request* const request = take_request(communicator);
-    request->has_handle = true;
-    request->peer = dest;
-    if (!post_message(*request, buffer, count, type, dest, tag, communicator.context, mode)) {
-      *handle = handle_of<MPI_Request>(request);
-      return;
-    }
-    give_request(request);
-  }
-  *handle = handle_of<MPI_Request>(&ended_send);
+  Request* request = nullptr;
+  if (dest != MPI_PROC_NULL) request = post(buffer, count, type, dest, tag, communicator, mode, true);
+  *handle = handle_of<MPI_Request>(request != nullptr ? request : &ended_send);
 }
 
 void persistent_send(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,

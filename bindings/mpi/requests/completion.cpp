@@ -39,9 +39,26 @@ class Retained {
   Communicator* const communicator_;
 };
 
+/// Ends a request that is done, has succeeded, and is a message of its own: most are. Returns false when it
+/// is none of these. `sets_error`: the status gets its MPI_ERROR, too.
+inline bool finish_plain(MPI_Request& handle, Request& request, MPI_Status* status, bool sets_error) {
+  if (request.status.MPI_ERROR != MPI_SUCCESS || request.work != nullptr || request.is_persistent)
+    return false;
+  if (status != MPI_STATUS_IGNORE) {
+    const int old_error = status->MPI_ERROR;
+    *status = request.status;
+    if (!sets_error) status->MPI_ERROR = old_error;
+  }
+  if (!is_shared(&request)) give_request(&request);
+  handle = MPI_REQUEST_NULL;
+  return true;
+}
+
 /// Ends a request that is done, and fails with its error.
 void finish_one(MPI_Request& handle, MPI_Status* status) {
   Request& request = *find<Request>(handle);
+  if (finish_plain(handle, request, status, false)) [[likely]]
+    return;
   const Retained communicator(request.communicator);
   MPI_Status own;
   own.MPI_ERROR = MPI_SUCCESS;
@@ -182,13 +199,15 @@ void waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
   const Several several{count, handles, statuses};
   std::shared_ptr<Communicator> of_failed;
   for (int index = 0; index < count; ++index) {
-    const Request* const request = request_of(handles[index]);
+    Request* const request = request_of(handles[index]);
     if (!is_active(request)) {
       if (MPI_Status* const status = several.status(index); status != MPI_STATUS_IGNORE)
         *status = empty_status();
       continue;
     }
-    wait_done(*request);
+    if (!request->is_done()) wait_done(*request);
+    if (finish_plain(handles[index], *request, several.status(index), true)) [[likely]]
+      continue;
     const Retained communicator(request->communicator);
     if (several.finish(index, index) != MPI_SUCCESS) of_failed = keep(communicator.get());
   }

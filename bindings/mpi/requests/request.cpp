@@ -29,12 +29,16 @@ struct FreeRequests {
     left_requests = first;
   }
   Request* take() {
-    if (first == nullptr) {
+    if (first == nullptr) [[unlikely]]
+      refill();
+    return std::exchange(first, first->next);
+  }
+  [[gnu::noinline]] void refill() {
+    {
       const std::lock_guard lock(left_mutex);
       first = std::exchange(left_requests, nullptr);
     }
-    if (first == nullptr) return new Request;
-    return std::exchange(first, first->next);
+    if (first == nullptr) first = new Request;
   }
   Request* first = nullptr;
 };
@@ -77,16 +81,43 @@ Request* take_request(Communicator& communicator) {
   return request;
 }
 
-void give_request(Request* request) noexcept {
-  release(request->communicator);
+namespace {
+
+/// Releases what few requests hold. Returns false when the request has ended with it: its handle has an
+/// integer, which ends, too.
+[[gnu::noinline]] bool release_all(Request* request) noexcept {
   if (request->staging != nullptr) free_block(std::exchange(request->staging, nullptr));
   if (request->type != nullptr) release(std::exchange(request->type, nullptr));
   if (request->work != nullptr) delete std::exchange(request->work, nullptr);
-  if (request->number.load(std::memory_order_relaxed) !=
-      0) {  // its handle has an integer, which ends with it
-    delete request;
+  if (request->number.load(std::memory_order_relaxed) == 0) return true;
+  delete request;
+  return false;
+}
+
+}  // namespace
+
+void give_request(Request* request) noexcept {
+  release(request->communicator);
+  const bool is_bare = request->staging == nullptr && request->type == nullptr && request->work == nullptr &&
+                       request->number.load(std::memory_order_relaxed) == 0;
+  if (!is_bare && !release_all(request)) [[unlikely]]
     return;
-  }
+  request->next = free_requests.first;
+  free_requests.first = request;
+}
+
+Request* take_send_request(Communicator& communicator) {
+  Request* const request = free_requests.take();
+  request->state.store(Request::kPending, std::memory_order_relaxed);
+  request->what = Request::What::send;
+  request->is_persistent = false;
+  request->is_active = true;
+  request->communicator = &communicator;
+  request->owner = nullptr;
+  return request;
+}
+
+void give_send_request(Request* request) noexcept {
   request->next = free_requests.first;
   free_requests.first = request;
 }

@@ -92,6 +92,10 @@ void close_request_signals() noexcept;
 [[nodiscard]] Request* take_request(Communicator& communicator);
 /// Releases what the request holds, and gives it back.
 void give_request(Request* request) noexcept;
+/// A request for a send that is expected to end while it is posted. It does not hold the communicator: where
+/// it lasts, the caller retains that; where it does not, give_send_request() is all.
+[[nodiscard]] Request* take_send_request(Communicator& communicator);
+void give_send_request(Request* request) noexcept;
 
 /// The request of sends that had ended when they returned: done, shared by all, given back by nobody.
 extern Request ended_send;
