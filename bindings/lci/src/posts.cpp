@@ -16,6 +16,10 @@ void refuse_tag(tag_t tag, const char* operation) {
 
 namespace {
 
+/// Active messages of up to so many bytes are copied out of packets: inside slots they take half the time to
+/// the peer.
+constexpr std::size_t kCopiedOfPackets = 2048;
+
 /// The packet that begins at the address of a post, or an empty one.
 weft::Packet packet_at(runtime_impl_t& runtime, const void* address) noexcept {
   return runtime.payloads.may_hold(address) ? runtime.runtime.packet_of(address) : weft::Packet();
@@ -46,6 +50,16 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
   const weft::RemoteCompletion handle = place.rcomps.handle(remote, place.index);
   weft::Endpoint& endpoint = place.endpoint;
   if (weft::Packet packet = packet_at(place.runtime, fields.buffer)) {
+    if (fields.size <= kCopiedOfPackets && mode.may_be_done) {
+      // Without a completion object: what is accepted has been copied, and the packet goes back to its pool.
+      const weft::Status copied = endpoint.post_am(fields.rank, handle, bytes_of(fields),
+                                                   {.tag = options.tag, .may_complete_now = true});
+      if (copied.is_accepted()) return status_with(errorcode_t::done, fields);
+      if (mode.may_retry) {
+        packet.release();
+        return status_with(copied, fields);
+      }
+    }
     for (;;) {
       const weft::Status answer = post_packet(packet, [&](weft::Packet&& taken) {
         return endpoint.post_am(fields.rank, handle, std::move(taken), fields.size, options);

@@ -115,11 +115,13 @@ void packets() {
     void* packet = nullptr;
     while ((packet = lci::get_upacket()) == nullptr) lci::progress();
     *static_cast<int*>(packet) = i;
+    const size_t sizes[] = {64, 2048, 2049, lci::get_max_bcopy_size()};
+    const size_t size = sizes[i % 4];  // copied, or taken as they are
     const lci::status_t status =
-        post([&] { return lci::post_am(next, packet, 64, lci::COMP_NULL_RETRY, remote); });
+        post([&] { return lci::post_am(next, packet, size, lci::COMP_NULL_RETRY, remote); });
     CHECK(status.is_done());
     const lci::status_t arrived = pop(queue);
-    CHECK(arrived.size == 64 && *static_cast<int*>(arrived.buffer) == i);
+    CHECK(arrived.size == size && *static_cast<int*>(arrived.buffer) == i);
     lci::put_upacket(arrived.buffer);
   }
   void* const unused = lci::get_upacket();
