@@ -1,8 +1,9 @@
 #include "bindings/mpi/collectives/launch.hpp"
 #include "bindings/mpi/communicators/fail_on.hpp"
+#include "bindings/mpi/objects/current_call.hpp"
 
+#include <atomic>
 #include <new>
-#include <string>
 
 namespace weft::mpi {
 
@@ -21,13 +22,12 @@ struct Detached {
   };
 };
 
-Detached carry_out(Task task, Request& request, std::string* text) {
+Detached carry_out(Task task, Request& request) {
   int error = MPI_SUCCESS;
   try {
     co_await task;
   } catch (const Failure& failure) {
     error = failure.code;
-    if (text != nullptr) *text = failure.text;
   } catch (const std::bad_alloc&) {
     error = MPI_ERR_NO_MEM;
   }
@@ -36,26 +36,51 @@ Detached carry_out(Task task, Request& request, std::string* text) {
   request_signals().complete(request);
 }
 
+/// The thread that runs a collective. Who ends it wakes the thread only if that waits.
+class Waiter final : public TaskEnd {
+ public:
+  void task_has_ended() noexcept override {
+    if (state_.exchange(kEnded, std::memory_order_acq_rel) == kWaiting) request_signals().wake();
+  }
+  void wait() noexcept {
+    int state = state_.load(std::memory_order_acquire);
+    if (state == kEnded || !state_.compare_exchange_strong(state, kWaiting, std::memory_order_acq_rel,
+                                                           std::memory_order_acquire))
+      return;
+    world->endpoint.wait_condition({[](const void* waiter) noexcept {
+                                      return static_cast<const Waiter*>(waiter)->state_.load(
+                                                 std::memory_order_acquire) == kEnded;
+                                    },
+                                    this,
+                                    &request_signals(),
+                                    {current_call, {}, -1, false, false}});
+  }
+
+ private:
+  enum : int { kRunning, kWaiting, kEnded };
+  std::atomic<int> state_{kRunning};
+};
+
 }  // namespace
 
-void launch(Task task, Request& request) { carry_out(std::move(task), request, nullptr); }
+void launch(Task task, Request& request) { carry_out(std::move(task), request); }
 
 void run(Communicator& communicator, Task task) {
-  Request* const request = take_request(communicator);
-  request->what = Request::What::work;
-  std::string text;
-  carry_out(std::move(task), *request, &text);
-  wait_done(*request);
-  const int error = request->status.MPI_ERROR;
-  give_request(request);
-  if (error != MPI_SUCCESS) fail_on(&communicator, error, "%s", text.c_str());
+  Waiter waiter;
+  task.start(waiter);
+  waiter.wait();
+  try {
+    task.await_resume();
+  } catch (const Failure& failure) {
+    fail_on(&communicator, failure.code, "%s", failure.text.c_str());
+  }
 }
 
 void begin(Communicator& communicator, Task task, MPI_Request* handle) {
   Request* const request = take_request(communicator);
   request->what = Request::What::work;
   *handle = handle_of<MPI_Request>(request);
-  carry_out(std::move(task), *request, nullptr);
+  carry_out(std::move(task), *request);
 }
 
 }  // namespace weft::mpi

@@ -10,7 +10,15 @@
 
 namespace weft::mpi {
 
-/// A part of a collective. It begins when it is awaited.
+/// Learns of the end of a task that no coroutine awaits.
+struct TaskEnd {
+  virtual void task_has_ended() noexcept = 0;
+
+ protected:
+  ~TaskEnd() = default;
+};
+
+/// A part of a collective. It begins when it is awaited, or started.
 class [[nodiscard]] Task {
  public:
   struct promise_type;
@@ -25,7 +33,9 @@ class [[nodiscard]] Task {
     struct Continue {
       [[nodiscard]] bool await_ready() const noexcept { return false; }
       [[nodiscard]] std::coroutine_handle<> await_suspend(Handle ended) const noexcept {
-        return ended.promise().continuation;
+        if (ended.promise().end == nullptr) return ended.promise().continuation;
+        ended.promise().end->task_has_ended();  // and the task may be gone
+        return std::noop_coroutine();
       }
       void await_resume() const noexcept {}
     };
@@ -34,6 +44,7 @@ class [[nodiscard]] Task {
     void unhandled_exception() noexcept { failure = std::current_exception(); }
 
     std::coroutine_handle<> continuation;
+    TaskEnd* end = nullptr;  // instead of a continuation
     std::exception_ptr failure;
   };
 
@@ -48,6 +59,12 @@ class [[nodiscard]] Task {
     handle_.promise().continuation = awaiting;
     return handle_;
   }
+  /// Begins the task, which must last until `end` has been told.
+  void start(TaskEnd& end) {
+    handle_.promise().end = &end;
+    handle_.resume();
+  }
+  /// Fails with what the task has failed with.
   void await_resume() const {
     if (handle_.promise().failure) std::rethrow_exception(handle_.promise().failure);
   }

@@ -79,6 +79,8 @@ class RequestSignals final : public Completion {
   [[nodiscard]] bool ready() const noexcept override { return true; }
   /// Marks a request as done that ends without a message, and wakes who waits for it.
   void complete(Request& request) noexcept;
+  /// Wakes who waits for something else that messages bring about.
+  void wake() noexcept { notify_waiters(); }
 
  private:
   void mark_done(Request& request) noexcept;
