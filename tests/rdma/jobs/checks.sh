@@ -1,0 +1,27 @@
+# What the jobs of the guests share. After `weft`: the folder of the build.
+cd "$weft" || exit 3
+export PATH=$weft/bin:$PATH FI_UNIVERSE_SIZE=8 WEFT_NETWORK=ofi 'WEFT_OFI_PROVIDER=verbs;ofi_rxm'
+failed=0
+
+# check NAME SECONDS COMMAND...: runs the command, and says how it has ended and how long it took.
+check() {
+  local name=$1 limit=$2 begun=$SECONDS
+  shift 2
+  # In a shell of its own, to which functions are exported.
+  if timeout -k 5 "$limit" bash -c '"$@"' "$name" "$@" > /tmp/output 2>&1; then
+    echo "check: passed in $((SECONDS - begun)) s: $name"
+    tail -n 3 /tmp/output
+  else
+    echo "check: FAILED with $? after $((SECONDS - begun)) s: $name"
+    tail -n 25 /tmp/output
+    failed=1
+  fi
+}
+
+# prints EXPECTED COMMAND...: the command prints that line.
+prints() {
+  local expected=$1
+  shift
+  "$@" > /tmp/printed && grep -qxF "$expected" /tmp/printed || { cat /tmp/printed; return 1; }
+}
+export -f prints

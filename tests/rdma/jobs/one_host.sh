@@ -1,0 +1,43 @@
+# All ranks in one guest.
+# The transport of messages, by the suites that every network has to pass.
+operations='SendReceive/1.*:FlowControl.*:Ordered/1.*:over/ActiveMessages.*/defaults:over/OneSided.*/registered_by_messages'
+
+# Counts the k-mers of real reads over verbs and over shared memory.
+counted_alike() {
+  zcat /usr/share/doc/bowtie2/examples/reads/reads_1.fq.gz | head -n 4000 > /tmp/reads.fq
+  weft run -n 3 --timeout 100 -- weft-kmer -k 31 -o /tmp/verbs /tmp/reads.fq || return
+  WEFT_NETWORK=shm weft run -n 2 --timeout 60 -- weft-kmer -k 31 -o /tmp/shm /tmp/reads.fq || return
+  sort /tmp/verbs.counts > /tmp/verbs.sorted
+  sort /tmp/shm.counts > /tmp/shm.sorted
+  cmp /tmp/verbs.sorted /tmp/shm.sorted && [[ $(wc -l < /tmp/shm.counts) -gt 1000 ]]
+}
+
+# killed: one of three ranks gets signal 9 amid traffic; the others end what concerned it, and go on.
+killed() {
+  weft run -n 3 --keep-going -- "$weft/bin/tests/failure_rank" traffic --messages 3 > /tmp/killed 2>&1 &
+  local job=$! victim=
+  for ((i = 0; i < 200 && victim == 0 || i == 0; ++i)); do
+    sleep 0.2
+    victim=$(pgrep -n -f 'tests/failure_rank traffic' || echo 0)
+  done
+  sleep 3
+  kill -9 "$victim"
+  wait "$job"
+  local code=$?
+  cat /tmp/killed
+  # The code of the rank that was killed; no other has failed.
+  [[ $code == 137 ]] && [[ $(grep -c 'ended with\|was killed' /tmp/killed) == 1 ]]
+}
+
+export -f killed counted_alike
+export weft
+
+check 'the network is there' 30 bash -c 'weft info | grep -q "verbs;ofi_rxm"'
+check 'ring of 3 ranks' 60 prints '3000 hops' weft run -n 3 --timeout 55 -- example-ring
+check 'halo exchange of 4 ranks' 60 weft run -n 4 --timeout 55 -- example-halo_exchange
+check 'messages of all sizes' 90 weft run -n 2 --timeout 85 -- "$weft/bin/tests/messages_rank" all-sizes
+check 'conformance of the network' 120 "$weft/bin/tests/conformance-network" --gtest_brief=1
+check 'conformance of operations' 400 "$weft/bin/tests/conformance-operations" --gtest_brief=1 "--gtest_filter=$operations"
+check 'k-mers are counted' 170 counted_alike
+check 'a rank is killed' 90 killed
+exit $failed

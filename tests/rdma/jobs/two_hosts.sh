@@ -1,0 +1,36 @@
+# Two guests, each a host of its own, over a network that delays, reorders and loses.
+on_both() { weft run --hosts "guest1:$1,guest2:$1" --launcher-exec "python3 -B $rdma/agent.py" --timeout "$2" -- "${@:3}"; }
+lossy() { tc qdisc replace dev eth0 root netem delay 500us 100us reorder 5% loss 0.3%; }
+lossless() { tc qdisc del dev eth0 root; }
+answers() {
+  for ((i = 0; i < 300; ++i)); do
+    (: < /dev/tcp/guest1/7077 && : < /dev/tcp/guest2/7077) 2> /dev/null && return
+    sleep 0.2
+  done
+  return 1
+}
+
+# The link goes down amid traffic: the job ends, by itself, and not with success.
+cut() {
+  (sleep 8; ip link set eth0 down) &
+  local begun=$SECONDS
+  WEFT_PEER_TIMEOUT=5 on_both 1 100 "$weft/bin/tests/failure_rank" traffic 2> /tmp/cut
+  local code=$?
+  ip link set eth0 up
+  cat /tmp/cut
+  ((code != 0 && code != 124 && SECONDS - begun < 90)) && grep -qi 'guest2' /tmp/cut
+}
+export -f on_both answers cut
+export weft rdma
+
+python3 -B "$rdma/agent.py" serve > /dev/null &
+check 'both hosts answer' 120 answers
+check 'ring over 2 hosts' 120 prints '2000 hops' on_both 1 110 example-ring
+check 'halo exchange over 2 hosts' 120 on_both 2 110 example-halo_exchange
+lossy
+check 'ring over a link that delays, reorders and loses' 240 prints '2000 hops' on_both 1 230 example-ring
+lossless
+export WEFT_NETWORK=mixed WEFT_REMOTE_NETWORK=ofi
+check 'mixed job: 2 ranks on each of 2 hosts' 120 prints '4000 hops' on_both 2 110 example-ring
+check 'the link goes down' 110 cut
+exit $failed
