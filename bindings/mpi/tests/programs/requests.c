@@ -107,6 +107,7 @@ static void cancelled_sends(void) {
       MPI_Barrier(MPI_COMM_WORLD);
       MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       CHECK(!flag);
+      MPI_Barrier(MPI_COMM_WORLD); /* before others send again */
     }
   free(out);
 }
