@@ -14,7 +14,7 @@ Exposures::Exposures(network::Network& network, std::function<void()> quiesce)
       quiesce_(std::move(quiesce)),
       entries_(static_cast<Entry*>(std::calloc(kEntries, sizeof(Entry)))),
       generations_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *generations_))),
-      late_(static_cast<std::atomic<std::uint16_t>*>(std::calloc(kEntries, sizeof *late_))) {
+      late_(static_cast<std::atomic<std::uint32_t>*>(std::calloc(kEntries, sizeof *late_))) {
   if (entries_ == nullptr || generations_ == nullptr || late_ == nullptr)
     throw Error(ErrorClass::no_memory, "cannot allocate the table of exposed completion objects");
   entries_[0].open.store(closed_handle(0), std::memory_order_relaxed);
@@ -88,7 +88,12 @@ RemoteCompletion Exposures::expose(Completion& completion, std::uint16_t id, std
   entry.completion.store(&completion, std::memory_order_relaxed);
   entry.next.store(completion.first_exposure_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   completion.first_exposure_.store(id + 1U, std::memory_order_relaxed);
-  if (drops_late) late_[id].store(generation, std::memory_order_relaxed);
+  if (drops_late) {
+    const std::uint32_t late = late_[id].load(std::memory_order_relaxed);
+    const bool continues = generation > 1 && (late & 0xffff) == generation - 1U;
+    late_[id].store((continues ? late & 0xffff0000 : std::uint32_t{generation} << 16) | generation,
+                    std::memory_order_relaxed);
+  }
   const RemoteCompletion remote(id, generation, device);
   // Pairs with the acquire in find().
   entry.open.store(open_handle(remote.bits()), std::memory_order_release);

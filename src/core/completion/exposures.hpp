@@ -26,7 +26,8 @@ class Exposures {
   Exposures& operator=(const Exposures&) = delete;
 
   /// Throws weft::Error when the id or the object is exposed already. `drops_late`: see ExposeOptions.
-  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device, bool drops_late = false);
+  RemoteCompletion expose(Completion& completion, std::uint16_t id, std::uint8_t device,
+                          bool drops_late = false);
   /// Withdraws every handle of `completion`.
   void withdraw(Completion& completion) noexcept;
   /// Withdraws one handle of `completion`. Returns false, without effect, when it does not name the object.
@@ -75,10 +76,13 @@ class Exposures {
   /// exposed or withdrawn. For explanations.
   [[nodiscard]] std::vector<std::uint16_t> ids(std::size_t most);
 
-  /// Returns true when messages for an object that has been withdrawn are nothing to speak of.
+  /// Returns true when messages for an object that has been withdrawn are nothing to speak of: the object
+  /// was exposed so, and so was every later one under this id that was exposed so. Of earlier ones under the
+  /// id, before one that was not, this is forgotten.
   [[nodiscard]] bool drops_late(std::uint64_t handle_word) const noexcept {
     const auto generation = static_cast<std::uint16_t>(handle_word >> 32);
-    return generation != 0 && generation <= late_[handle_word >> 48].load(std::memory_order_relaxed);
+    const std::uint32_t late = late_[handle_word >> 48].load(std::memory_order_relaxed);
+    return generation != 0 && generation >= late >> 16 && generation <= (late & 0xffff);
   }
 
   /// Returns true when a handle has not been exposed yet, so that it may be exposed later.
@@ -106,8 +110,9 @@ class Exposures {
   // The tables are zero pages until used.
   Entry* entries_;
   std::atomic<std::uint16_t>* generations_;  // of the last exposure of each id
-  std::atomic<std::uint16_t>* late_;         // the last generation of which late messages are dropped silently
-  std::size_t used_ = 0;                     // only ids below this may have been exposed
+  // The first and the last of the latest generations in a row of which late messages are dropped silently.
+  std::atomic<std::uint32_t>* late_;
+  std::size_t used_ = 0;  // only ids below this may have been exposed
 };
 
 }  // namespace weft::detail

@@ -141,6 +141,27 @@ TEST(Handles, whose_late_messages_nobody_minds_are_dropped_without_a_count) {
   ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().refused_handles == 2; }));
 }
 
+TEST(Handles, of_which_only_the_later_ones_drop_late_messages_count_those_of_the_earlier_ones) {
+  Ranks<Endpoint> ranks(2, {{"log", "error"}});
+  auto object = std::make_unique<Counter>();
+  std::vector<RemoteCompletion> handles;
+  // Of five objects under the id the first and the fourth count what comes late.
+  for (const bool drops_late : {false, true, true, false, true}) {
+    handles.push_back(ranks.runtime(1).expose(*object, {.id = 1, .drops_late = drops_late}));
+    object->withdraw();
+    if (handles.size() == 3) {
+      for (const RemoteCompletion handle : handles) ASSERT_TRUE(ranks.post(0, 1, handle, {}).has_value());
+      for (int more = 0; more < 100; ++more) ranks.progress();
+      EXPECT_EQ(ranks.runtime(1).counters().refused_handles, 1U);
+    }
+  }
+  ASSERT_TRUE(ranks.post(0, 1, handles[3], {}).has_value());
+  ASSERT_TRUE(ranks.post(0, 1, handles[4], {}).has_value());
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().refused_handles == 2; }));
+  for (int more = 0; more < 100; ++more) ranks.progress();
+  EXPECT_EQ(ranks.runtime(1).counters().refused_handles, 2U);
+}
+
 TEST(Handles, several_may_name_one_object) {
   Ranks<Endpoint> ranks(2, {{"log", "error"}});
   auto object = std::make_unique<Counter>();
