@@ -193,11 +193,6 @@ class MatchingEngine {
     needed_ranks_.serve(contexts);
     keys_.set_always(kContextBits);
   }
-  /// The device whose thread last posted to the engine, if it is serial; -1: none has.
-  [[nodiscard]] int device() const noexcept { return device_.load(std::memory_order_relaxed); }
-  void set_device(std::uint32_t device) noexcept {
-    device_.store(static_cast<int>(device), std::memory_order_relaxed);
-  }
 
  private:
   template <class Still>
@@ -215,7 +210,6 @@ class MatchingEngine {
   const bool serial_;
   const bool has_fast_path_;
   ReceiveExpectation expectation_;
-  std::atomic<int> device_{-1};
   NeededRanks needed_ranks_;
   EngineKeys keys_;
   Table table_;

@@ -61,7 +61,7 @@ MatchingEngine& MatchingEngines::open(std::uint32_t id, MatchOrder order, Matchi
 MatchingEngine& MatchingEngines::open_of_stream(std::uint32_t device, bool serial) {
   MatchingEngine& engine =
       open_any(weft::detail::kStreamEngines + device, {.serial = serial}, nullptr, nullptr);
-  if (serial) engine.set_device(device);
+  if (serial) engine.expectation().set_device(device);
   return engine;
 }
 

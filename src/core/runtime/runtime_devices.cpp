@@ -66,6 +66,11 @@ void RuntimeDevices::forget(std::uint32_t index) noexcept {
     const std::lock_guard asking(core::Keepers::all().lock());
     std::erase(counted_, devices_[index]);
   }
+  // Another device of its thread may have a serial engine next.
+  runtime_.matching_engines().for_each([index](core::MatchingEngine& engine) {
+    if (engine.is_serial() && engine.expectation().device() == static_cast<int>(index))
+      engine.expectation().forget_device();
+  });
   devices_[index] = nullptr;
   --closing_;
   publish_closing();

@@ -208,7 +208,7 @@ void RuntimeState::find_silent_peers() noexcept {
 void RuntimeState::end_receives_from_silent_peers(std::uint32_t device) noexcept {
   const auto for_each_engine = [&](const auto& visit) {
     matching_engines_.for_each([&](core::MatchingEngine& engine) {
-      if (!engine.is_serial() || engine.device() == static_cast<int>(device)) visit(engine);
+      if (!engine.is_serial() || engine.expectation().device() == static_cast<int>(device)) visit(engine);
     });
   };
   // One look at each engine for all of them: in a large job that ends, many have left.

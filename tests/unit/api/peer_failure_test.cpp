@@ -265,6 +265,37 @@ TEST_F(PeerFailure, ends_receives_that_nobody_else_can_match) {
   EXPECT_TRUE(endpoint(0).cancel(wildcard));
 }
 
+/// Every receive below takes a fast path: the completion object is known, and the engine has records.
+TEST_F(PeerFailure, ends_receives_of_serial_engines_that_were_posted_by_fast_paths_alone) {
+  for (const std::uint16_t id : {std::uint16_t{1}, std::uint16_t{257}}) {
+    const MatchOrder order = id < kMatchingEngines ? MatchOrder::unordered : MatchOrder::ordered;
+    const MatchingEngine serial(runtime(0), {.id = id, .order = order, .serial = true});
+    std::array<std::byte, 16> room{};
+    Recorder received;
+    const auto post = [&](int source, std::uint64_t tag) {
+      return endpoint(0)
+          .post_receive(source, tag, room, {.completion = &received, .engine = serial.id()})
+          .is_posted();
+    };
+    ASSERT_TRUE(endpoint(0).post_receive(2, 1, room, {.completion = &received}).is_posted());
+    ASSERT_TRUE(until([&] { return endpoint(2).post_send(0, 1, {}).is_accepted(); }));
+    constexpr std::size_t kBefore = 100;  // messages that come before their receives
+    for (std::size_t message = 0; message < kBefore; ++message)
+      ASSERT_TRUE(
+          until([&] { return endpoint(2).post_send(0, 7, {}, {.engine = serial.id()}).is_accepted(); }));
+    ASSERT_TRUE(until([&] { return runtime(0).counters().unexpected_now == kBefore; }));
+    for (std::size_t message = 0; message < kBefore; ++message) ASSERT_TRUE(post(2, 7));
+    ASSERT_TRUE(until([&] { return received.messages.size() == kBefore + 1; }));
+    received.messages.clear();
+    const int victim = id < kMatchingEngines ? 1 : 2;
+    constexpr std::size_t kLost = 5;
+    for (std::uint64_t tag = 0; tag < kLost; ++tag) ASSERT_TRUE(post(victim, 100 + tag));
+    simulation_.kill(victim);
+    ASSERT_TRUE(until([&] { return received.messages.size() == kLost; })) << received.messages.size();
+    for (const Message& message : received.messages) EXPECT_EQ(message.outcome(), Outcome::peer_failed);
+  }
+}
+
 TEST_F(PeerFailure, leaves_what_had_arrived) {
   std::array<std::byte, 16> room{};
   Recorder received;

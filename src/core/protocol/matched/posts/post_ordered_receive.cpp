@@ -70,6 +70,8 @@ template <class Locking, class... UserData>
                                                            UserData... user_data) noexcept {
   MatchingEngine& engine = *engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
+  if (!engine.expectation().is_begun()) [[unlikely]]
+    return false;
   if (engine.is_serial() != Locking::kExclusive) [[unlikely]]
     return try_post_ordered_slow<Other>(engine_and_source, tag, data, size, completion, user_data...);
   void* given = nullptr;
@@ -128,8 +130,7 @@ bool ReceivePosts::try_post_wildcard(std::uint64_t engine_and_source, std::uint6
   if (engine == nullptr || !needs_no_check ||
       engine->order()->queued_receives().load(std::memory_order_relaxed) != 0) [[unlikely]]
     return false;
-  // The slow path notes which device's thread has a serial engine, and ends its receives when peers fail.
-  if (engine->is_serial() && engine->device() < 0) [[unlikely]]
+  if (!engine->expectation().is_begun()) [[unlikely]]
     return false;
   const MatchKey key = OrderedMatching::key_of(static_cast<int>(source), tag, tag_mask);
   const bool may_complete_now = (engine_and_source & detail::kMayCompleteNow) != 0;
@@ -148,8 +149,9 @@ Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::
     return post_ordered_slow(source, tag, buffer, options);
   const MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
   const bool is_posted = engine->is_serial()
-                             ? engine->try_post_in_order<NoLock>(key, buffer, options.completion,
-                                                                 options.user_data, options.handle)
+                             ? engine->expectation().is_begun() &&
+                                   engine->try_post_in_order<NoLock>(key, buffer, options.completion,
+                                                                     options.user_data, options.handle)
                              : engine->try_post_in_order<TryLock>(key, buffer, options.completion,
                                                                   options.user_data, options.handle);
   if (is_posted || try_receive_unexpected(*engine, source, tag, buffer, options)) return Status::posted();
@@ -163,7 +165,7 @@ Status ReceivePosts::post_ordered(int source, std::uint64_t tag, std::span<std::
   if (options.completion == nullptr)
     base::refuse(ErrorClass::option, "post_receive",
                  "a completion object is needed, or nobody would learn that the message has come");
-  if (engine.is_serial()) engine.set_device(posts_.context.device);
+  if (engine.is_serial()) engine.expectation().set_device(posts_.context.device);
   // All receives are in one list of the backlog, so that they stay in order.
   return submit(
       posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry}, kFirstAttempt,

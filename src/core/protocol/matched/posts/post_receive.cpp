@@ -51,6 +51,7 @@ template <class Locking, class... UserData>
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   MatchingEngine& engine =
       *engines_.place(static_cast<std::uint8_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
+  if (!engine.expectation().is_begun()) return false;
   if (engine.is_serial() != Locking::kExclusive)
     return try_post<Other>(engine_and_source, tag, data, size, completion, user_data...);
   if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0)
@@ -78,8 +79,9 @@ Status ReceivePosts::post(int source, std::uint64_t tag, std::span<std::byte> bu
   const MatchKey key{tag, static_cast<std::uint32_t>(source), 0};
   if (engine != nullptr && options.completion != nullptr && options.policy == MatchingPolicy::rank_and_tag &&
       options.tag_mask == ~std::uint64_t{0} && key.source < engines_.fast_path_sources() &&
-      (engine->is_serial() ? engine->try_post<NoLock>(key, buffer, options)
-                           : engine->try_post<TryLock>(key, buffer, options))) [[likely]]
+      (engine->is_serial()
+           ? engine->expectation().is_begun() && engine->try_post<NoLock>(key, buffer, options)
+           : engine->try_post<TryLock>(key, buffer, options))) [[likely]]
     return Status::posted();
   return post_slow(source, tag, buffer, options);
 }
@@ -92,7 +94,7 @@ Status ReceivePosts::post(int source, std::uint64_t tag, std::span<std::byte> bu
     return Status::posted();
   MatchingEngine& engine = check(source, options, "post_receive");
   const Context& context = posts_.context;
-  if (engine.is_serial()) engine.set_device(context.device);
+  if (engine.is_serial()) engine.expectation().set_device(context.device);
   return submit(
       posts_, {Operation::receive, source, tag, buffer.size(), false, options.may_retry}, kFirstAttempt,
       [&](Caller by) { return attempt(engine, source, tag, buffer, options, by); },
