@@ -34,6 +34,7 @@ struct PendingReceive {
   std::uint64_t tag;
   std::span<std::byte> buffer;
   ReceiveOptions options;
+  bool is_cancelled = false;  // ends, instead of being posted again
 };
 struct PendingAccess {
   RemoteAddress where;

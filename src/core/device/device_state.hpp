@@ -67,6 +67,7 @@ class DeviceState final : public OpenDevice {
   void drop_unreceived(core::MatchingEngine& engine, core::MatchRecord& record) noexcept override {
     protocols().matched_messages.receiver().drop_probed(engine, record);
   }
+  void cancel_queued(const QueuedReceives& which) noexcept override { protocols().cancel_queued(which); }
   [[nodiscard]] bool may_name(const Completion& object) const noexcept override {
     return protocols().may_name(object);
   }

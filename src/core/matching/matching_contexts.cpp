@@ -120,6 +120,7 @@ weft::detail::ContextState& MatchingContexts::open(const weft::detail::RuntimeSt
   }
   weft::detail::ContextState& state = take_state();
   context.state = &state;
+  gone_.remove(numbers);
   contexts_.insert_or_assign(numbers.first, std::move(context));
   if (options.needs_all_members) needing_.fetch_add(1, std::memory_order_relaxed);
   state.runtime = &runtime;
@@ -127,6 +128,20 @@ weft::detail::ContextState& MatchingContexts::open(const weft::detail::RuntimeSt
   state.first.store(numbers.first, std::memory_order_relaxed);
   state.count.store(numbers.count, std::memory_order_relaxed);
   return state;
+}
+
+void MatchingContexts::begin_to_close(const weft::detail::ContextState& state) noexcept {
+  const ContextNumbers numbers{state.first.load(std::memory_order_relaxed),
+                               state.count.load(std::memory_order_relaxed)};
+  // A key is used again whenever the program does so: what arrives in it may be early.
+  if ((numbers.first & weft::detail::kContextByKey) != 0) return;
+  const std::lock_guard lock(mutex_);
+  gone_.add(numbers);
+}
+
+bool MatchingContexts::is_gone(std::uint32_t number) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return gone_.has(number);
 }
 
 void MatchingContexts::close(weft::detail::ContextState& state) noexcept {

@@ -5,6 +5,8 @@
 // never need to know of each other.
 #pragma once
 
+#include "core/matching/gone_contexts.hpp"
+
 #include <weft/detail/context_state.hpp>
 #include <weft/options.hpp>
 
@@ -39,8 +41,16 @@ class MatchingContexts {
   /// Begins contexts. Throws weft::Error when one of the numbers is in use.
   [[nodiscard]] detail::ContextState& open(const detail::RuntimeState& runtime, ContextNumbers numbers,
                                            const MatchingContextOptions& options);
-  /// Ends them, when nothing waits in them any more.
+  /// Contexts are about to end: from now on what arrives in them comes late. Then what waits in them ends,
+  /// and close() ends them.
+  void begin_to_close(const detail::ContextState& state) noexcept;
   void close(detail::ContextState& state) noexcept;
+  /// Those that have ended: may_have() without a lock.
+  [[nodiscard]] const GoneContexts& gone() const noexcept { return gone_; }
+  /// Returns true when the word of a message names a context that has ended. Takes a lock where it may.
+  [[nodiscard]] bool is_late(std::uint64_t word) const noexcept {
+    return gone_.may_have(context_of(word)) && is_gone(context_of(word));
+  }
   /// The name of a context that is open; empty: none is.
   [[nodiscard]] std::string first_open() const;
 
@@ -89,6 +99,7 @@ class MatchingContexts {
   [[nodiscard]] std::map<std::uint32_t, Context>::const_iterator find(std::uint32_t first,
                                                                       std::uint32_t count) const noexcept;
   [[nodiscard]] detail::ContextState& take_state();
+  [[nodiscard]] bool is_gone(std::uint32_t number) const noexcept;
 
   const int ranks_;
   const std::uint32_t serials_;  // numbers that each rank gives
@@ -97,6 +108,7 @@ class MatchingContexts {
   std::uint32_t next_ = 0;  // where the search for free numbers begins
   std::deque<detail::ContextState> states_;
   std::vector<detail::ContextState*> free_states_;
+  GoneContexts gone_;
   std::atomic<std::uint32_t> needing_{0};
   std::atomic<std::uint32_t> lost_{0};
 };

@@ -190,8 +190,18 @@ class MatchingEngine {
   /// The engine is one of contexts: the upper halves of tags are numbers of contexts, for every policy.
   /// Before it is used; `contexts` outlives it.
   void serve(const MatchingContexts& contexts) noexcept {
+    contexts_ = &contexts;
     needed_ranks_.serve(contexts);
     keys_.set_always(kContextBits);
+  }
+  /// The contexts that the engine serves; null: none.
+  [[nodiscard]] const MatchingContexts* contexts() const noexcept { return contexts_; }
+  /// Unlinks a message that waits in the record since it had this generation. Returns false when it does not
+  /// any more. Any thread.
+  [[nodiscard]] bool take_back(MatchRecord& message, std::uint32_t generation) noexcept {
+    return unlink(message, [&] {
+      return message.generation() == generation && waits(message) && !message.is_receive();
+    });
   }
 
  private:
@@ -210,6 +220,7 @@ class MatchingEngine {
   const bool serial_;
   const bool has_fast_path_;
   ReceiveExpectation expectation_;
+  const MatchingContexts* contexts_ = nullptr;  // those that it serves
   NeededRanks needed_ranks_;
   EngineKeys keys_;
   Table table_;
@@ -220,6 +231,12 @@ class MatchingEngine {
   std::unique_ptr<ScatteredReceive::Pool> scattered_receives_;
   std::atomic<bool> scattered_{false};  // whether there are scattered receives
 };
+
+/// Returns true when a message with this tag comes in a context that has ended here. Takes a lock where it
+/// may.
+[[nodiscard]] inline bool comes_late(const MatchingEngine& engine, std::uint64_t tag) noexcept {
+  return engine.contexts() != nullptr && engine.contexts()->is_late(tag);
+}
 
 /// Returns the rank that a receive names as its only source; -1 when others' messages may match it, too.
 [[nodiscard]] constexpr int only_source(const MatchKey& key) noexcept {

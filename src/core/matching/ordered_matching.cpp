@@ -34,12 +34,19 @@ void ArrivalSequence::hold(std::uint32_t number, const MatchKey& key, MatchRecor
   held.insert_behind(last_held_until(number), message);
 }
 
-MatchRecord* OrderedMatching::match_held(ArrivalSequence& stream) noexcept {
+MatchRecord* OrderedMatching::match_held(ArrivalSequence& stream, MatchRecord*& late,
+                                         const MatchingContexts* contexts) noexcept {
   MatchRecord* first = nullptr;
   MatchRecord* last = nullptr;
   for (;;) {
     MatchRecord* const message = stream.held.first();
     if (message == nullptr || message->order != stream.expected) return first;
+    if (contexts != nullptr && contexts->is_late(message->key().tag)) [[unlikely]] {
+      stream.held.remove(*message);
+      message->next = std::exchange(late, message);
+      ++stream.expected;
+      continue;
+    }
     const auto [answer, receive] = match(message->key(), [&] {
       stream.held.remove(*message);
       return message;

@@ -13,6 +13,7 @@
 
 #include "core/matching/algorithm_matching.hpp"
 #include "core/matching/credits.hpp"
+#include "core/matching/matching_contexts.hpp"
 #include "core/matching/observation/match_observer.hpp"
 #include "core/matching/order_lock.hpp"
 #include "core/matching/table/match_record.hpp"
@@ -214,16 +215,18 @@ class OrderedMatching : public OrderLock {
     /// Receives that have matched held messages whose turn came with this one, linked through `next`, each
     /// with its message in `unexpected`.
     MatchRecord* due = nullptr;
+    /// Held messages of contexts that have ended, unlinked when their turn came, linked likewise.
+    MatchRecord* late = nullptr;
   };
   /// Unlinks and returns the receive that a message matches whose turn it is by the caller's knowledge; when
   /// there is none, the record that make() returns begins to wait as a message.
   template <class Make>
   [[nodiscard]] Table::Result match(const MatchKey& key, Make&& make) noexcept;
   /// Handles a message that arrives from this device of a peer. make() makes the record in which it waits.
-  /// Takes the lock, by one attempt.
+  /// `contexts`: those that the engine serves, or null. Takes the lock, by one attempt.
   template <class Make>
   [[nodiscard]] Arrival arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
-                               const Make& make) noexcept;
+                               const Make& make, const MatchingContexts* contexts = nullptr) noexcept;
 
   // Each of the functions below takes the lock itself and waits for it.
 
@@ -252,8 +255,10 @@ class OrderedMatching : public OrderLock {
   template <class Make>
   [[nodiscard]] Table::Result post_observed(const MatchKey& key, Make& make, std::uint64_t tag_mask) noexcept;
   [[nodiscard]] bool is_observed() const noexcept { return algorithm_ != nullptr || observer_ != nullptr; }
-  /// Matches held messages with their receives, as far as it is their turn. Returns those, as Arrival::due.
-  [[nodiscard]] MatchRecord* match_held(ArrivalSequence& stream) noexcept;
+  /// Matches held messages with their receives, as far as it is their turn. Returns those, as Arrival::due;
+  /// links to `late` those of contexts that have ended.
+  [[nodiscard]] MatchRecord* match_held(ArrivalSequence& stream, MatchRecord*& late,
+                                        const MatchingContexts* contexts) noexcept;
   // In the place of a policy, of which ordered engines have one only: reports show the rank and no tag.
   static constexpr auto kMasked = static_cast<std::uint32_t>(MatchingPolicy::rank_only);
   [[nodiscard]] static bool fits(const MatchKey& wanted, std::uint64_t tag_mask,

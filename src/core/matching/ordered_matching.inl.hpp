@@ -49,7 +49,7 @@ auto OrderedMatching::match_observed(const MatchKey& key, Make& make) noexcept -
 
 template <class Make>
 auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number, std::uint64_t tag,
-                             const Make& make) noexcept -> Arrival {
+                             const Make& make, const MatchingContexts* contexts) noexcept -> Arrival {
   Arrival result;
   const Hold hold = try_enter();
   if (hold == nullptr) {
@@ -67,12 +67,12 @@ auto OrderedMatching::arrive(int peer, std::uint8_t device, std::uint32_t number
       result.answer = answer == Answer::matched ? Arrival::Answer::matched : Arrival::Answer::kept;
       result.record = record;
       ++stream.expected;
-      result.due = match_held(stream);
+      result.due = match_held(stream, result.late, contexts);
     }
   } else if (MatchRecord* record = make(); record != nullptr) {
     stream.hold(number, key, *record);
     result.answer = Arrival::Answer::kept;
-    result.due = match_held(stream);
+    result.due = match_held(stream, result.late, contexts);
   }
   leave(hold);
   return result;

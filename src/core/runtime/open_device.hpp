@@ -38,6 +38,17 @@ class Visitors {
   std::atomic<std::uint32_t> count_{0};
 };
 
+/// Receives that were refused and wait in backlogs: all of an engine, or those in some of its contexts.
+struct QueuedReceives {
+  std::uint32_t engine = 0;
+  std::uint32_t first_context = 0;
+  std::uint64_t contexts = std::uint64_t{1} << 32;
+
+  [[nodiscard]] bool has(std::uint32_t of_engine, std::uint64_t tag) const noexcept {
+    return of_engine == engine && static_cast<std::uint32_t>(tag >> 32) - first_context < contexts;
+  }
+};
+
 class OpenDevice {
  public:
   virtual ~OpenDevice() = default;
@@ -69,6 +80,9 @@ class OpenDevice {
   [[nodiscard]] virtual bool has_buried(int peer) const noexcept = 0;
   /// Drops a message that nobody will receive, and tells its sender. Under the lock of the engine.
   virtual void drop_unreceived(core::MatchingEngine& engine, core::MatchRecord& record) noexcept = 0;
+  /// Ends these receives as cancelled; called by a handler inside of the device's progress, with the device's
+  /// next progress, and their buffers are left alone until then. Any thread.
+  virtual void cancel_queued(const QueuedReceives& which) noexcept = 0;
 
   // Completion objects that are destroyed.
 

@@ -3,6 +3,7 @@
 // Sources: runtime_devices.cpp, runtime_counters.cpp, runtime_carry.cpp.
 #pragma once
 
+#include "core/completion/object_end.hpp"
 #include "core/diagnosis/pending.hpp"
 #include "core/runtime/open_device.hpp"
 
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -62,6 +64,10 @@ class RuntimeDevices {
       if (any == nullptr) any = open;
     use(any);
   }
+  /// Calls use(device) for the devices that are not closing; they do not end meanwhile. Locks nothing during
+  /// the calls, which may signal.
+  template <class Use>
+  void visit(const Use& use);
   /// Calls use(devices), where those that are not open are null, unless another thread has the lock.
   template <class Use>
   void try_with_all(const Use& use) {
@@ -86,5 +92,19 @@ class RuntimeDevices {
   std::mutex default_device_mutex_;   // guards the member below; taken before mutex_
   std::shared_ptr<OpenDevice> default_device_;
 };
+
+template <class Use>
+void RuntimeDevices::visit(const Use& use) {
+  std::vector<OpenDevice*> devices;
+  {
+    const std::shared_lock asking(core::Keepers::all().lock().own());
+    devices = visited_;
+    for (OpenDevice* device : devices) device->visitors().enter();
+  }
+  for (OpenDevice* device : devices) {
+    use(*device);
+    device->visitors().leave();
+  }
+}
 
 }  // namespace weft::detail

@@ -174,8 +174,12 @@ void RuntimeState::close_matching_context(ContextState& context) noexcept {
   const std::uint32_t first = context.first.load(std::memory_order_relaxed);
   const std::uint32_t count = context.count.load(std::memory_order_relaxed);
   core::MatchingEngine& engine = *matching_engines_.find(context.engine);
+  matching_engines_.contexts().begin_to_close(context);
+  cancel_queued({.engine = context.engine, .first_context = first, .contexts = count});
   drop_waiting(engine, [&](const core::MatchRecord& record) {
-    return engine.waits(record) && core::context_of(record.key().tag) - first < count;
+    if (!engine.waits(record)) return false;
+    const std::uint64_t tag = record.key().tag;
+    return core::context_of(tag) - first < count;
   });
   matching_engines_.contexts().close(context);
 }
@@ -185,7 +189,13 @@ void RuntimeState::note_failures_in_contexts() noexcept {
       [this](int rank) { return failures_.is_silent(rank) && failures_.knows(rank); });
 }
 
+/// Cancels receives that wait in backlogs, where no engine knows of them.
+void RuntimeState::cancel_queued(const QueuedReceives& which) noexcept {
+  devices_.visit([&](OpenDevice& device) { device.cancel_queued(which); });
+}
+
 void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
+  cancel_queued({.engine = id});
   drop_waiting(*matching_engines_.find(id), [](const core::MatchRecord&) { return true; });
   matching_engines_.close(id);
   log_.in(base::LogModule::matching).debug([&] { return "engine " + std::to_string(id) + " is closed"; });

@@ -120,6 +120,7 @@ class RuntimeState final {
 
  private:
   void print_counters() noexcept;
+  void cancel_queued(const QueuedReceives& which) noexcept;
   template <class Which>
   void drop_waiting(core::MatchingEngine& engine, const Which& which) noexcept;
   class Undestroyed;

@@ -115,6 +115,26 @@ bool DeviceProtocols::may_name(const Completion& object) const noexcept {
           multipart_messages.may_name(object));
 }
 
+void DeviceProtocols::cancel_queued(const QueuedReceives& which) noexcept {
+  if (backlog.empty()) return;
+  const auto is_meant = [&](const PendingPost& post) {
+    if (post.operation != Operation::receive) return false;
+    const auto* receive = std::get_if<core::PendingReceive>(&post.other);
+    return receive != nullptr && which.has(receive->options.engine, receive->tag);
+  };
+  const std::uint32_t thread = concurrent::thread_number();
+  if (working.is_inside(thread)) {
+    // A handler inside work(), which continues with its lists: nothing may be removed from them.
+    backlog.for_each([&](PendingPost& post) {
+      if (is_meant(post)) std::get<core::PendingReceive>(post.other).is_cancelled = true;
+    });
+    return;
+  }
+  while (!working.enter(thread)) ::sched_yield();
+  backlog.take_out(is_meant, [&](PendingPost& post) { queued_posts.end(post, Outcome::cancelled); });
+  working.leave();
+}
+
 void DeviceProtocols::forget_object(const Completion& object, core::Orphans& instead) noexcept {
   one_sided.requests().forget_object(object, instead);
   rendezvous.forget_object(object, instead);

@@ -20,6 +20,7 @@
 #include "core/protocol/post_context.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
 #include "core/protocol/timed_posts.hpp"
+#include "core/runtime/open_device.hpp"
 #include "network/network.hpp"
 
 #include <weft/detail/device_path.hpp>
@@ -53,6 +54,7 @@ struct DeviceProtocols {
   }
   /// See OpenDevice.
   bool describe(core::PendingList& list) noexcept;
+  void cancel_queued(const QueuedReceives& which) noexcept;
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   void forget_object(const Completion& object, core::Orphans& instead) noexcept;
 

@@ -57,6 +57,10 @@ Status QueuedPosts::post_again(PendingPost& post, Caller by) noexcept {
     case Operation::send:
       return sends_.post_again(post, caller);
     case Operation::receive:
+      if (std::get<PendingReceive>(post.other).is_cancelled) {
+        end(post, Outcome::cancelled);
+        return Status::done();
+      }
       return receives_.post_again(post, caller);
     case Operation::put:
     case Operation::get:

@@ -28,6 +28,11 @@ MatchedArrivals::Match MatchedArrivals::on_send_slow(std::uint64_t tag, Message&
                                                                    : Match::refused;
   const MatchKey key = engine.keys().arrived(peer, tag, policy_of(trailer));
   CreditLedger& ledger = returns_.ledger(class_of(trailer));
+  if (comes_late(engine, tag)) [[unlikely]] {
+    context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed);
+    returns_.consume(ledger, peer, trailer.device, 1);
+    return Match::nothing;
+  }
   bool may_keep = true;
   const auto [answer, record] = engine.pair(Table::Side::unexpected, key, [&]() -> MatchRecord* {
     may_keep = ledger.admit(peer, trailer.device);
@@ -75,6 +80,16 @@ bool MatchedArrivals::on_send_rts(std::uint64_t tag, const Message& arrival, net
   stored->describe(arrival.peer(), tag, rts.size, trailer.device, nullptr);
   stored->announce(rts);
   if (engine.order() != nullptr) return ordered_.on_send_rts(engine, trailer, *stored, sink);
+  if (comes_late(engine, tag)) [[unlikely]] {
+    MatchRecord* const late = engine.storage().records().take();
+    if (late == nullptr) {
+      engine.storage().unexpected().release(*stored);
+      return false;
+    }
+    MatchStorage::set_unexpected(*late, *stored);
+    receiver_.drop_probed(engine, *late);
+    return true;
+  }
   const auto [answer, record] =
       engine.pair(Table::Side::unexpected, engine.keys().arrived(arrival.peer(), tag, policy_of(trailer)),
                   [&]() -> MatchRecord* {

@@ -6,24 +6,46 @@
 
 #include <weft/detail/message_access.hpp>
 
+#include <utility>
+
 namespace weft::core {
 
 using Arrival = OrderedMatching::Arrival;
+
+/// A message that began to wait, as long as it does.
+struct OrderedArrivals::Kept {
+  MatchRecord* record = nullptr;
+  std::uint32_t generation = 0;
+
+  MatchRecord* is(MatchRecord* made) noexcept {
+    record = made;
+    if (made != nullptr) generation = made->generation();
+    return made;
+  }
+};
 
 bool OrderedArrivals::is_meant(std::uint32_t trailer) noexcept {
   const std::uint32_t engine_and_policy = trailer & 0xffffff;
   return engine_and_policy >= kMatchingEngines && engine_and_policy < MatchingEngines::kAllIds;
 }
 
-/// Completes the receives that match messages that were held.
-void OrderedArrivals::receive_held(MatchingEngine& engine, MatchRecord* first) noexcept {
-  for (MatchRecord* receive = first; receive != nullptr;) {
+/// Completes the receives that match messages that were held, and drops those of contexts that have ended.
+void OrderedArrivals::receive_held(MatchingEngine& engine, const Arrival& result) noexcept {
+  for (MatchRecord* message = result.late; message != nullptr;)
+    receiver_.drop_probed(engine, *std::exchange(message, message->next));
+  for (MatchRecord* receive = result.due; receive != nullptr;) {
     MatchRecord* const next = receive->next;
     static_cast<void>(
         receiver_.receive_probed(engine, *receive, receive->buffer,
                                  {.completion = receive->completion, .user_data = receive->user_data}));
     receive = next;
   }
+}
+
+/// Drops a message in a context that has ended, unless it is held until its turn comes.
+void OrderedArrivals::drop_late(MatchingEngine& engine, std::uint64_t tag, const Kept& kept) noexcept {
+  if (comes_late(engine, tag) && engine.take_back(*kept.record, kept.generation)) [[unlikely]]
+    receiver_.drop_probed(engine, *kept.record);
 }
 
 bool OrderedArrivals::match_one(MatchingEngine& engine, std::uint64_t tag, Message& arrival,
@@ -56,11 +78,14 @@ bool OrderedArrivals::on_send(MatchingEngine& engine, std::uint64_t tag, Message
   const int peer = arrival.peer();
   CreditLedger& ledger = returns_.ledger(class_of(trailer));
   bool may_keep = true;
-  const Arrival result =
-      engine.order()->arrive(peer, trailer.device, trailer.order, tag, [&]() -> MatchRecord* {
+  Kept kept;
+  const Arrival result = engine.order()->arrive(
+      peer, trailer.device, trailer.order, tag,
+      [&]() -> MatchRecord* {
         may_keep = ledger.admit(peer, trailer.device);
-        return may_keep ? core::store_unexpected(engine, ledger, tag, arrival, trailer) : nullptr;
-      });
+        return kept.is(may_keep ? core::store_unexpected(engine, ledger, tag, arrival, trailer) : nullptr);
+      },
+      engine.contexts());
   switch (result.answer) {
     case Arrival::Answer::matched: {
       Message message;
@@ -71,6 +96,7 @@ bool OrderedArrivals::on_send(MatchingEngine& engine, std::uint64_t tag, Message
       break;
     }
     case Arrival::Answer::kept:
+      drop_late(engine, tag, kept);
       break;
     case Arrival::Answer::later:
       if (may_keep) return false;
@@ -80,25 +106,30 @@ bool OrderedArrivals::on_send(MatchingEngine& engine, std::uint64_t tag, Message
       sink.reject(peer, "send to an ordered engine with a number that was used before", trailer.order);
       return true;
   }
-  receive_held(engine, result.due);
+  receive_held(engine, result);
   return true;
 }
 
 bool OrderedArrivals::on_send_rts(MatchingEngine& engine, const MatchTrailer& trailer, Unexpected& stored,
                                   network::Sink& sink) noexcept {
   const int peer = stored.peer;
-  const Arrival result =
-      engine.order()->arrive(peer, trailer.device, trailer.order, stored.tag, [&]() -> MatchRecord* {
-        MatchRecord* kept = engine.storage().records().take();
-        if (kept != nullptr) MatchStorage::set_unexpected(*kept, stored);
-        return kept;
-      });
+  const std::uint64_t tag = stored.tag;
+  Kept kept;
+  const Arrival result = engine.order()->arrive(
+      peer, trailer.device, trailer.order, tag,
+      [&]() -> MatchRecord* {
+        MatchRecord* const record = engine.storage().records().take();
+        if (record != nullptr) MatchStorage::set_unexpected(*record, stored);
+        return kept.is(record);
+      },
+      engine.contexts());
   switch (result.answer) {
     case Arrival::Answer::matched:
       result.record->unexpected = &stored;
       receiver_.fetch(engine, *result.record);
       break;
     case Arrival::Answer::kept:
+      drop_late(engine, tag, kept);
       break;
     case Arrival::Answer::later:
       engine.storage().unexpected().release(stored);
@@ -108,7 +139,7 @@ bool OrderedArrivals::on_send_rts(MatchingEngine& engine, const MatchTrailer& tr
       sink.reject(peer, "RTS to an ordered engine with a number that was used before", trailer.order);
       return true;
   }
-  receive_held(engine, result.due);
+  receive_held(engine, result);
   return true;
 }
 

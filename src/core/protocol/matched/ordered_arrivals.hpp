@@ -40,7 +40,9 @@ class OrderedArrivals {
                  const MatchTrailer& trailer) noexcept;
 
  private:
-  void receive_held(MatchingEngine& engine, MatchRecord* first) noexcept;
+  struct Kept;
+  void receive_held(MatchingEngine& engine, const OrderedMatching::Arrival& result) noexcept;
+  void drop_late(MatchingEngine& engine, std::uint64_t tag, const Kept& kept) noexcept;
   template <class Locking, class Batch>
   std::uint32_t store_unexpected(Batch& batch, std::uint64_t trailer, MatchingEngine& engine,
                                  ArrivalSequence& stream) noexcept;

@@ -83,10 +83,13 @@ template <class Locking, class Batch>
   if (!ledger.admit(batch.peer(), first.device, most)) [[unlikely]]
     return 0;
   const UnexpectedSends sends{engine, ledger, batch.peer(), first.device, size};
+  const MatchingContexts* const contexts = engine.contexts();
   MatchTrailer next = first;
   std::uint32_t kept = 0;
   for (const std::byte* payload = nullptr; kept < most && batch.peek_alike(tag, payload); ++kept) {
     if (std::memcmp(payload + size, &next, sizeof next) != 0) [[unlikely]]
+      break;
+    if (contexts != nullptr && contexts->gone().may_have(context_of(tag))) [[unlikely]]
       break;
     if (!order.try_store(
             stream, {tag, peer, 0}, [&]() __attribute__((always_inline)) {

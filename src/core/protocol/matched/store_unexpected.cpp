@@ -52,11 +52,14 @@ std::uint32_t MatchedArrivals::store_unexpected(Batch& batch, std::uint32_t trai
   if (!ledger.admit(peer, device, most)) [[unlikely]]
     return 0;
   const UnexpectedSends sends{engine, ledger, peer, device, size};
+  const MatchingContexts* const contexts = engine.contexts();
   std::uint32_t kept = 0;
   for (const std::byte* payload = nullptr; kept < most && batch.peek_alike(tag, payload); ++kept) {
     std::uint32_t found = 0;
     std::memcpy(&found, payload + size, sizeof found);
     if (found != trailer || backlog.over_limit()) [[unlikely]]
+      break;
+    if (contexts != nullptr && contexts->gone().may_have(context_of(tag))) [[unlikely]]
       break;
     if (!engine.table().try_add<Locking, MatchSide::unexpected>(
             {tag, static_cast<std::uint32_t>(peer), 0},
