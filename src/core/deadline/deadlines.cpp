@@ -63,7 +63,8 @@ void Deadlines::release(Node& node) noexcept {
   node.to_.store(nullptr, std::memory_order_relaxed);
   // Handles of the operation name none from here on; those that were never filled have generation 0.
   const std::uint64_t next = std::max<std::uint64_t>(1, (generation + 1) & 0xffff'ffff);
-  node.word_.store(next << Node::kGenerationShift, std::memory_order_relaxed);
+  // Pairs with the acquires in pass_on().
+  node.word_.store(next << Node::kGenerationShift, std::memory_order_release);
   count_.fetch_sub(1, std::memory_order_relaxed);
   pool.free.put(static_cast<std::uint32_t>(&node - pool.nodes.get()));
 }

@@ -51,7 +51,7 @@ class Deadlines {
     Deadlines* owner_ = nullptr;
     [[nodiscard]] Completion& to() const noexcept { return *to_.load(std::memory_order_relaxed); }
 
-    std::atomic<Completion*> to_{nullptr};  // atomic, because explanations read it
+    std::atomic<Completion*> to_{nullptr};  // atomic, because explanations read it; null: no operation
     Node* next = nullptr;                   // in the list
     std::int64_t time_ = 0;                 // when it is due
     std::int64_t pause_ = 0;                // until it is checked again, once it has been due
@@ -105,8 +105,11 @@ class Deadlines {
     for (std::uint32_t index = 0; pool != nullptr && index < limit_; ++index) {
       Node& node = pool->nodes[index];
       Completion* expected = const_cast<Completion*>(&object);
-      if (node.to_.compare_exchange_strong(expected, &instead, std::memory_order_acq_rel) &&
-          (node.word_.load(std::memory_order_relaxed) & kEnded) == 0)
+      const std::uint64_t before = node.word_.load(std::memory_order_acquire);
+      if (!node.to_.compare_exchange_strong(expected, &instead, std::memory_order_acq_rel)) continue;
+      // One that is released meanwhile has ended.
+      const std::uint64_t now = node.word_.load(std::memory_order_acquire);
+      if ((now & kEnded) == 0 && now >> Node::kGenerationShift == before >> Node::kGenerationShift)
         each(node);
     }
   }

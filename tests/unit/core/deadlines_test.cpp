@@ -59,6 +59,35 @@ TEST(Deadlines, free_nodes_pass_nothing_on) {
   EXPECT_FALSE(deadlines.passes_on(node, instead));
 }
 
+TEST(Deadlines, name_no_object_once_their_operations_have_ended) {
+  Deadlines deadlines(10);
+  Told told;
+  Told instead;
+  std::vector<Node*> nodes;
+  for (int count = 0; count < 4; ++count) nodes.push_back(deadlines.take(told, Deadlines::kNever));
+  // Ended and taken in; ended before it was armed; given back without a signal; ended and not taken in.
+  EXPECT_TRUE(deadlines.arm(*nodes[0]));
+  end(*nodes[0]);
+  EXPECT_EQ(deadlines.update(), 1U);
+  end(*nodes[1]);
+  EXPECT_FALSE(deadlines.arm(*nodes[1]));
+  deadlines.release(*nodes[2]);
+  EXPECT_TRUE(deadlines.arm(*nodes[3]));
+  end(*nodes[3]);
+  Node* const under_way = deadlines.take(told, Deadlines::kNever);
+  ASSERT_NE(under_way, nullptr);
+  EXPECT_TRUE(deadlines.arm(*under_way));
+  std::vector<const Node*> passed_on;
+  deadlines.pass_on(told, instead, [&](const Node& node) { passed_on.push_back(&node); });
+  EXPECT_EQ(passed_on, (std::vector<const Node*>{under_way}));
+  EXPECT_FALSE(deadlines.may_name(told));
+  EXPECT_TRUE(deadlines.passes_on(under_way, instead));
+  end(*under_way);
+  EXPECT_EQ(deadlines.update(), 2U);
+  EXPECT_FALSE(deadlines.may_name(instead));
+  EXPECT_EQ(instead.count, 1U);
+}
+
 TEST(Deadlines, come_in_the_order_of_their_times) {
   constexpr std::uint32_t kNodes = 500;
   Deadlines deadlines(kNodes);
