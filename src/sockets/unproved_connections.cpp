@@ -25,8 +25,6 @@ constexpr std::size_t kNone = ~std::size_t{0};
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kPause = 20'000'000;                // nanoseconds until more may be accepted
 constexpr std::int64_t kWithoutDescriptors = 250'000'000;  // likewise, when no descriptor was left
-constexpr std::uint32_t kTimeToBegin = 5;                  // seconds
-constexpr std::uint32_t kTimeToGoOn = 30;                  // of each later stage: the peer may be busy
 constexpr int kAcceptedAtATime = 64;
 /// Strangers that come again and again cost this much at most; what the job has under way fits into the
 /// burst.
@@ -58,9 +56,11 @@ std::size_t UnprovedConnections::slots_for(std::size_t members) noexcept {
   return std::clamp(2 * members, kLeastSlots, kMostSlots);
 }
 
-UnprovedConnections::UnprovedConnections(Listener listener, std::size_t slots, const base::Log& log)
+UnprovedConnections::UnprovedConnections(Listener listener, std::size_t slots, const base::Log& log,
+                                         Patience patience)
     : listener_(std::move(listener)),
       log_(log),
+      patience_(patience),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       slots_(slots),
@@ -258,7 +258,7 @@ base::Descriptor UnprovedConnections::take(std::size_t slot) noexcept {
 void UnprovedConnections::grow_older(Owner& owner) noexcept {
   for (std::size_t index = 0; index < slots_.size(); ++index) {
     if (!slots_[index].socket) continue;
-    const std::uint32_t most = slots_[index].source->first.first ? kTimeToGoOn : kTimeToBegin;
+    const std::uint32_t most = slots_[index].source->first.first ? patience_.later : patience_.at_first;
     if (++slots_[index].age <= most) continue;
     step(owner, index);
     if (!slots_[index].socket || slots_[index].age <= most) continue;

@@ -50,8 +50,15 @@ class UnprovedConnections {
   /// The number of slots in a job of so many members: all may call at a time.
   [[nodiscard]] static std::size_t slots_for(std::size_t members) noexcept;
 
+  /// Seconds that a connection has: before anything whole has come, and for each later stage. Who waits for a
+  /// slot takes it from others long before; a peer of the job may be one of many processes of a busy machine.
+  struct Patience {
+    std::uint32_t at_first;
+    std::uint32_t later;
+  };
   /// Throws weft::Error.
-  UnprovedConnections(Listener listener, std::size_t slots, const base::Log& log);
+  UnprovedConnections(Listener listener, std::size_t slots, const base::Log& log,
+                      Patience patience = {20, 60});
 
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port; }
   /// Readable when serve() has something to do.
@@ -88,6 +95,7 @@ class UnprovedConnections {
 
   const Listener listener_;
   const base::Log log_;
+  const Patience patience_;
   base::Descriptor epoll_;
   base::Descriptor timer_;
   std::vector<Slot> slots_;

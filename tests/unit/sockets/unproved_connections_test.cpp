@@ -27,13 +27,15 @@ using Progress = UnprovedConnections::Progress;
 using Loss = UnprovedConnections::Loss;
 
 constexpr std::size_t kPlaces = 4;
+constexpr UnprovedConnections::Patience kPatience{.at_first = 1, .later = 60};
 
 /// A greeting of three bytes: after the first the connection has passed a stage, after "..!" it has proved
 /// itself. A second byte is nothing whole.
 class UnprovedConnectionsTest : public testing::Test, protected UnprovedConnections::Owner {
  protected:
   UnprovedConnectionsTest()
-      : connections_(listen_in({}, {}, FirstWord::of_listening), kPlaces, base::Log()), texts_(kPlaces) {}
+      : connections_(listen_in({}, {}, FirstWord::of_listening), kPlaces, base::Log(), kPatience),
+        texts_(kPlaces) {}
 
   bool begin(std::size_t slot) noexcept override {
     texts_[slot].clear();
@@ -166,7 +168,7 @@ TEST_F(UnprovedConnectionsTest, a_byte_now_and_then_is_no_greeting) {
 TEST_F(UnprovedConnectionsTest, nobody_grows_older_while_nobody_serves) {
   const base::Descriptor own = connect();
   serve();
-  std::this_thread::sleep_for(6s);  // longer than anybody may be silent
+  std::this_thread::sleep_for(2s);  // longer than anybody may be silent
   serve();
   EXPECT_EQ(late_, 0);
   say(own, "a!");
