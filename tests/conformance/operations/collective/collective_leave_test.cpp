@@ -17,7 +17,7 @@ using test::elements;
 using test::Ranks;
 using test::sums;
 
-constexpr int kJobs = 30;
+constexpr int kJobs = 10;
 
 struct LeaveShape {
   int ranks;
