@@ -95,8 +95,8 @@ static void cancelled_sends(void) {
       if (form == 2) MPI_Start(&request);
       MPI_Cancel(&request);
       if (to[i] == rank) {
-        MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
-        CHECK(flag);
+        /* It ends without a receive, and without a wait. */
+        while (!flag) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
       }
       MPI_Wait(&request, &status);
       MPI_Test_cancelled(&status, &flag);
