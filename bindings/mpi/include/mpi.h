@@ -340,6 +340,7 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 #include <mpi_tools.h>
 
 #include <mpi_functions.h>
+#include <mpi_older.h>
 
 #ifdef __cplusplus
 }
