@@ -3,9 +3,18 @@
 
 namespace weft::mpi {
 
+namespace {
+
+/// All 32 bits are the collective's: bit 31 is set where communicators are made.
+int tag_of(const Channel& channel, int offset) noexcept {
+  return static_cast<int>(static_cast<std::uint32_t>(channel.tag) + static_cast<std::uint32_t>(offset));
+}
+
+}  // namespace
+
 void Exchange::send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset) {
   if (to == MPI_PROC_NULL) return;
-  const int tag = (channel_.tag + tag_offset) & 0x7fffffff;
+  const int tag = tag_of(channel_, tag_offset);
   Request* const request = take_request(channel_.communicator);
   request->owner = this;
   pending_.fetch_add(1, std::memory_order_relaxed);
@@ -19,8 +28,7 @@ void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, 
   Request* const request = take_request(channel_.communicator);
   request->owner = this;
   pending_.fetch_add(1, std::memory_order_relaxed);
-  post_buffer(*request, buffer, count, type, from, (channel_.tag + tag_offset) & 0x7fffffff, channel_.context,
-              false);
+  post_buffer(*request, buffer, count, type, from, tag_of(channel_, tag_offset), channel_.context, false);
 }
 
 void Exchange::finish(Request& request) noexcept {

@@ -14,8 +14,8 @@ namespace weft::mpi {
 /// Where the messages of one collective go: a communicator's hidden context, and the collective's number as
 /// the tag.
 struct Channel {
-  explicit Channel(Communicator& of) noexcept
-      : communicator(of), context(of.hidden_context()), tag(of.next_collective()) {}
+  explicit Channel(Communicator& of, bool is_immediate = false) noexcept
+      : communicator(of), context(of.hidden_context()), tag(of.next_collective(is_immediate)) {}
   Channel(Communicator& of, std::uint32_t own_context, int own_tag) noexcept
       : communicator(of), context(own_context), tag(own_tag) {}
   /// The same collective among the members of an intercommunicator's own side.

@@ -34,9 +34,11 @@ struct Communicator : Object {
   [[nodiscard]] bool is_inter() const noexcept { return remote != nullptr; }
   /// The context of collectives, whose messages no receive of the program matches.
   [[nodiscard]] std::uint32_t hidden_context() const noexcept { return context | 1; }
-  /// The tag of the next collective, the same on all members.
-  [[nodiscard]] int next_collective() noexcept {
-    return static_cast<int>(collectives.fetch_add(1, std::memory_order_relaxed) & 0x7fffffff);
+  /// The tag of the next collective, the same on all members. Immediate ones are counted by themselves: so
+  /// programs work that begin one before a collective on some ranks and behind it on others.
+  [[nodiscard]] int next_collective(bool is_immediate) noexcept {
+    const int which = static_cast<int>(is_immediate);
+    return static_cast<int>(collectives[which].fetch_add(2, std::memory_order_relaxed) & 0x7fffffff) + which;
   }
   /// Its name for a line about an error.
   [[nodiscard]] std::string described() const;
@@ -46,7 +48,7 @@ struct Communicator : Object {
   Group* const remote;
   int rank;  // of this process in the local group
   int size;  // of the local group
-  std::atomic<std::uint32_t> collectives{0};
+  std::atomic<std::uint32_t> collectives[2]{};
   Errhandler* errhandler = &errors_are_fatal;  // retained
   Info* info = nullptr;                        // retained; what was given to it
   std::string name;
@@ -63,8 +65,9 @@ extern Communicator* communicator_self;
 extern Communicator* communicator_of_groups;
 
 /// Contexts are numbers that their communicator's first member has given out: unique, since the rank is a
-/// part. The two lowest bits are for messages of the program (0), collectives (1), the making of
-/// communicators (2), and collectives of neighbours (3).
+/// part. The two lowest bits are for messages of the program (0), collectives (1), collectives of
+/// neighbours (2), and those of an intercommunicator's own side (3); with tags of bit 31, for what announces
+/// partitioned messages (2) and for the making of communicators (3).
 [[nodiscard]] std::uint32_t new_context();
 
 }  // namespace weft::mpi

@@ -42,7 +42,7 @@ void duplicate_later(Communicator& communicator, const Info* info, MPI_Comm* mad
   copy_attributes(communicator, copy);
   copy->info = copy_of(info);
   *made = handle_of<MPI_Comm>(copy);
-  begin(communicator, receive_context(Channel(communicator), copy, context), request);
+  begin(communicator, receive_context(Channel(communicator, true), copy, context), request);
 }
 
 }  // namespace

@@ -72,10 +72,13 @@ Communicator* split(Communicator& communicator, int color, int key) {
                           std::move(ranks));
 }
 
+Channel channel_of_creation(Communicator& communicator, int tag) noexcept {
+  return {communicator, communicator.context | 3,
+          static_cast<int>(static_cast<std::uint32_t>(tag) | 0x80000000U)};
+}
+
 std::uint32_t agree_in_group(Communicator& communicator, const Group& group, int tag) {
-  // On a context of its own beside those of messages and collectives, so that no message of the program has
-  // the tag.
-  const Channel channel(communicator, communicator.context | 2, tag);
+  const Channel channel = channel_of_creation(communicator, tag);
   const int size = group.size(), rank = group.rank_of(own_world_rank);
   const auto rank_in_parent = [&](int member) {
     return communicator.local->rank_of(group.ranks[static_cast<std::size_t>(member)]);

@@ -20,6 +20,10 @@ namespace weft::mpi {
 /// MPI_Comm_split among the members of an intracommunicator; nullptr where the colour is MPI_UNDEFINED.
 [[nodiscard]] Communicator* split(Communicator& communicator, int color, int key);
 
+/// Where messages go by which some members of a communicator make another one, with a tag that the program
+/// has chosen: apart from its own messages with that tag, and from collectives.
+[[nodiscard]] Channel channel_of_creation(Communicator& communicator, int tag) noexcept;
+
 /// Whether all members of a group call it with the same one: the context that they agree on, by messages on a
 /// tag of the program's choice.
 [[nodiscard]] std::uint32_t agree_in_group(Communicator& communicator, const Group& group, int tag);

@@ -81,7 +81,7 @@ Communicator* connect(Communicator& local, int local_leader, Communicator* betwe
   std::vector<int> remote_ranks;
   if (local.rank == local_leader) {
     own.context = new_context();
-    const Channel channel(*between, between->context | 2, tag);
+    const Channel channel = channel_of_creation(*between, tag);
     const auto meet = [&]() -> Task {
       Exchange exchange(channel);
       exchange.receive(&other, sizeof other, byte_type, remote_leader);

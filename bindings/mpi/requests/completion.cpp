@@ -8,12 +8,21 @@ namespace weft::mpi {
 
 namespace {
 
+constexpr int kRoundsOfTest = 8;
+
 /// The request of a handle; nullptr for MPI_REQUEST_NULL.
 Request* request_of(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
   auto* const request = find<Request>(handle);
   if (request == nullptr) fail(MPI_ERR_REQUEST, "the handle is no request, or one that has ended");
   return request;
+}
+
+/// For calls that test: goes on while it finds something to do, so that what takes few steps ends in one
+/// call, as messages to oneself.
+void progress_to_test() noexcept {
+  for (int round = 0; round < kRoundsOfTest && world->endpoint.progress() != 0; ++round) {
+  }
 }
 
 /// Only these can end: neither null nor persistent and not started.
@@ -155,7 +164,7 @@ int test_for_any(int count, const MPI_Request* handles, bool& active) {
   for (int index = 0; index < count; ++index) static_cast<void>(request_of(handles[index]));
   const int index = next_done(count, handles, 0, active);
   if (index < count || !active) return index;
-  world->endpoint.progress();
+  progress_to_test();
   return next_done(count, handles, 0, active);
 }
 
@@ -164,7 +173,7 @@ void finish_some(int count, MPI_Request* handles, int* done, int* indices, MPI_S
   const Several several{count, handles, statuses};
   bool failed = false, ignored = false;
   *done = 0;
-  world->endpoint.progress();  // one is done; others may be that only progress tells of
+  progress_to_test();  // one is done; others may be that only progress tells of
   for (int index = next_done(count, handles, 0, ignored); index < count;
        index = next_done(count, handles, index + 1, ignored)) {
     failed |= several.finish(index, *done) != MPI_SUCCESS;
@@ -186,7 +195,7 @@ void test(MPI_Request* handle, int* flag, MPI_Status* status) {
   const Request* const request = request_of(*handle);
   *flag = 1;
   if (!is_active(request)) return store_empty(status);
-  if (!request->is_done()) world->endpoint.progress();
+  if (!request->is_done()) progress_to_test();
   if (!request->is_done()) {
     *flag = 0;
     return;
@@ -217,7 +226,7 @@ void waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
 void testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {
   check_count(count);
   if (!all_done(count, handles)) {
-    world->endpoint.progress();
+    progress_to_test();
     if (!all_done(count, handles)) {
       *flag = 0;
       return;
@@ -262,7 +271,7 @@ void request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   Request* const request = request_of(handle);
   *flag = 1;
   if (!is_active(request)) return store_empty(status);
-  if (!request->is_done()) world->endpoint.progress();
+  if (!request->is_done()) progress_to_test();
   *flag = request->is_done() ? 1 : 0;
   if (*flag == 0) return;
   if (request->work != nullptr) static_cast<void>(request->work->complete(*request, request->status));
@@ -274,7 +283,7 @@ void request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 
 void request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI_Status* statuses) {
   check_count(count);
-  if (!all_done(count, handles)) world->endpoint.progress();
+  if (!all_done(count, handles)) progress_to_test();
   *flag = all_done(count, handles) ? 1 : 0;
   if (*flag == 0 || statuses == MPI_STATUSES_IGNORE) return;
   for (int index = 0; index < count; ++index) {

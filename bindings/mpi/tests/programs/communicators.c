@@ -257,6 +257,19 @@ static void freed_with_messages(void) {
   free(in);
 }
 
+/* An immediate collective before a barrier on one rank, and behind it on the others. */
+static void immediate_ones_count_apart(void) {
+  for (int root = 0; root < ranks; ++root) {
+    int own = 1 << rank, all = 0;
+    MPI_Request request;
+    if (rank == root) MPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD, &request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != root) MPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_BOR, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(all == (1 << ranks) - 1);
+  }
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   duplicates();
@@ -267,6 +280,7 @@ int main(int argc, char** argv) {
   keys_freed_more_than_once();
   errors_on_nothing();
   freed_with_messages();
+  immediate_ones_count_apart();
   MPI_Finalize();
   return 0;
 }
