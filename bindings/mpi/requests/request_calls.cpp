@@ -4,6 +4,8 @@
 #include "bindings/mpi/requests/requests_calls.hpp"
 #include "bindings/mpi/requests/start.hpp"
 
+#include <chrono>
+
 namespace weft::mpi {
 
 namespace {
@@ -20,8 +22,14 @@ MPI_Count count_in(const MPI_Status& status, const Datatype& type) noexcept {
   return bytes % type.size == 0 ? bytes / type.size : kUndefined;
 }
 
-/// Progress calls in which the cancellation of a send to oneself has ended.
-constexpr int kRoundsOfCancel = 1000;
+/// How long MPI_Cancel goes on with a send to this process: long enough, unless a probe has taken the message
+/// out, which then ends with its receive.
+constexpr std::chrono::milliseconds kTimeOfCancel{100};
+
+void progress_until_done(const Request& request) noexcept {
+  const auto end = std::chrono::steady_clock::now() + kTimeOfCancel;
+  while (!request.is_done() && std::chrono::steady_clock::now() < end) world->endpoint.progress();
+}
 
 /// A generalised request: the program says when it is done, and what its status is.
 struct Generalized final : RequestWork {
@@ -70,8 +78,7 @@ void cancel(MPI_Request* handle) {
     static_cast<void>(world->endpoint.cancel(request.handle));
   else if (world->endpoint.cancel(request.send_handle) &&
            request.communicator->peer(request.peer) == own_world_rank)
-    // To this process: it ends here, not when a receive has been posted that waits for it.
-    for (int round = 0; round < kRoundsOfCancel && !request.is_done(); ++round) world->endpoint.progress();
+    progress_until_done(request);  // before the program posts a receive that would wait for the message
 }
 
 void start(MPI_Request* handle) {
