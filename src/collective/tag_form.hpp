@@ -36,6 +36,10 @@ class TagForm {
   [[nodiscard]] std::uint64_t place(std::uint64_t segment, std::uint32_t step) const noexcept {
     return segment << step_bits_ | step % ((1U << step_bits_) - kReserved);
   }
+  /// Of the messages, in two phases, that connect the members on a host.
+  [[nodiscard]] std::uint64_t connect(std::uint32_t phase) const noexcept {
+    return std::uint64_t{phase} << step_bits_ | ((1U << step_bits_) - 4);
+  }
   // Steps that no algorithm has: of guards, of the watch over posted runs, and of notes.
   [[nodiscard]] std::uint32_t guard() const noexcept { return (1U << step_bits_) - 1; }
   [[nodiscard]] std::uint64_t watch() const noexcept { return base_ | ((1U << step_bits_) - 2); }

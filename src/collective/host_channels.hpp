@@ -1,0 +1,146 @@
+// Messages between the members of a team on one host, through memory that they share.
+#pragma once
+
+#include <weft/collective/team.hpp>
+#include <weft/memory.hpp>
+#include <weft/remote_region.hpp>
+#include <weft/types.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace weft {
+class Runtime;
+}
+
+namespace weft::collective {
+
+/// An inbox in shared memory for each member, with a channel for each of the others: a few slots, which hold
+/// short messages, and a ring for the payloads of longer ones. Messages of a channel arrive in their order.
+/// A word says what a message is, and who waits for another one lets it lie.
+///
+/// The thread that calls collectives sends and receives; nobody else does. Who has left the team has closed its
+/// inbox: what is written there is lost.
+class HostChannels {
+ public:
+  /// With more members on a host no memory is shared.
+  static constexpr int kMostMembers = 64;
+
+  HostChannels(Runtime& runtime, const Team& team);
+  ~HostChannels();
+  HostChannels(const HostChannels&) = delete;
+  HostChannels& operator=(const HostChannels&) = delete;
+
+  /// Returns false when nobody on this host has memory in common with this rank. All members on a host have
+  /// the same answer.
+  [[nodiscard]] bool are_possible() const noexcept { return members_.size() > 1; }
+  /// The ranks in the team of the members on this host; and the place of this rank among them.
+  [[nodiscard]] std::span<const int> members() const noexcept { return members_; }
+  [[nodiscard]] int own() const noexcept { return own_; }
+  /// Returns true when all members of the team are on this host.
+  [[nodiscard]] bool are_whole_team() const noexcept { return is_whole_; }
+  /// The longest message that goes this way: longer ones are faster where the receiver reads them from the
+  /// sender's memory, which copies them once.
+  static constexpr std::size_t kMostBytes = 2048;
+
+  // Connecting: each member opens its inbox and tells the others its key; each maps those of the others, and
+  // tells whether it could; where all could, all connect.
+  /// Returns the key of this rank's inbox; an empty one when there is no memory.
+  [[nodiscard]] RemoteRegion open() noexcept;
+  [[nodiscard]] bool map(int member, const RemoteRegion& key) noexcept;
+  void connect() noexcept { is_connected_ = true; }
+  [[nodiscard]] bool are_connected() const noexcept { return is_connected_; }
+
+  /// The place among members() of a rank of the team, or -1. Only when connected.
+  [[nodiscard]] int member_of(int rank) const noexcept {
+    if (is_whole_) return place_of_[static_cast<std::size_t>(rank)];
+    const auto found = std::ranges::lower_bound(sorted_, std::array{rank, 0});
+    return found != sorted_.end() && (*found)[0] == rank ? (*found)[1] : -1;
+  }
+  /// Returns false when the member has closed its inbox.
+  [[nodiscard]] bool is_open(int member) const noexcept {
+    return out_[static_cast<std::size_t>(member)].inbox->is_open.load(std::memory_order_acquire) == kOpen;
+  }
+  /// Copies a message of at most kMostBytes. Returns false when the channel is full.
+  bool send(int member, std::uint32_t word, Bytes bytes) noexcept;
+  /// Returns the length of the message with this word, which is cut to the buffer; nothing when it has not
+  /// come. Messages of earlier runs that lie before it are dropped (run_of()).
+  std::optional<std::size_t> receive(int member, std::uint32_t word, std::span<std::byte> buffer) noexcept;
+
+  /// What a message is: number of the run, signature of the call, step.
+  [[nodiscard]] static std::uint32_t word_of(std::uint64_t run, std::uint32_t signature) noexcept {
+    return static_cast<std::uint32_t>(run & 0xfff) << 20 | (signature & 0xff) << 12;
+  }
+  [[nodiscard]] static std::uint32_t with_step(std::uint32_t word, std::uint32_t step) noexcept {
+    return word | (step & 0xfff);
+  }
+
+ private:
+  static constexpr std::uint32_t kOpen = 0x77656674;
+  static constexpr std::uint32_t kSlots = 32;
+  static constexpr std::size_t kInSlot = 48;
+  static constexpr std::size_t kRingBytes = 8 * kMostBytes;
+  /// A line of its own. `stamp`: word | number of the message in its channel, from 1 on.
+  struct alignas(64) Slot {
+    std::atomic<std::uint64_t> stamp{0};
+    std::uint32_t size = 0;
+    std::uint32_t begin = 0;  // in the ring; of payloads that are not in the slot
+    std::byte data[kInSlot];
+  };
+  static_assert(sizeof(Slot) == 64);
+  struct alignas(64) Channel {  // the bytes of the ring follow it
+    std::atomic<std::uint32_t> received{0};
+    alignas(64) std::array<Slot, kSlots> slots;
+  };
+  struct alignas(64) Inbox {  // channels follow it, by the place of the sender
+    std::atomic<std::uint32_t> is_open{0};
+  };
+  struct Out {
+    MappedRegion region;
+    Inbox* inbox = nullptr;
+    Channel* channel = nullptr;
+    std::byte* ring = nullptr;
+    std::uint32_t sent = 0;
+    std::uint32_t known_received = 0;
+    std::uint64_t ring_head = 0;  // bytes that were ever used
+    std::uint64_t ring_tail = 0;  // bytes that are free again
+    std::array<std::uint64_t, kSlots> ends{};  // ring_head after the message in each slot
+  };
+  struct In {
+    Channel* channel = nullptr;
+    const std::byte* ring = nullptr;
+    std::uint32_t received = 0;
+  };
+
+  static constexpr std::size_t kStride = sizeof(Channel) + kRingBytes;
+  [[nodiscard]] std::size_t inbox_bytes() const noexcept {
+    return sizeof(Inbox) + members_.size() * kStride;
+  }
+  [[nodiscard]] static Channel* channel_at(std::byte* inbox, int sender) noexcept {
+    return reinterpret_cast<Channel*>(inbox + sizeof(Inbox) + static_cast<std::size_t>(sender) * kStride);
+  }
+  static void look_for_room(Out& out) noexcept;
+  static void finish(In& in) noexcept {
+    // Pairs with the acquire in look_for_room(): the payload has been read.
+    in.channel->received.store(++in.received, std::memory_order_release);
+  }
+
+  Runtime& runtime_;
+  std::vector<int> members_;
+  std::vector<std::array<int, 2>> sorted_;  // ranks of the team, and their places; of a part of the team
+  std::vector<int> place_of_;               // by rank; of the whole team
+  int own_ = -1;
+  bool is_whole_ = false;
+  bool is_connected_ = false;
+  MemoryRegion region_;
+  std::vector<Out> out_;
+  std::vector<In> in_;
+};
+
+}  // namespace weft::collective
