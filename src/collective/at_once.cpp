@@ -37,7 +37,7 @@ void AtOnce::post(int peer, const Post& post) {
     return post_again(
         peer, [](void* what) noexcept { return (*static_cast<const Post*>(what))(); },
         const_cast<Post*>(&post));
-  if (status.is_posted()) ++pending_.posted;
+  if (status.is_posted()) ++pending().posted;
 }
 
 void AtOnce::post_again(int peer, Status (*try_again)(void*) noexcept, void* what) {
@@ -52,42 +52,39 @@ void AtOnce::post_again(int peer, Status (*try_again)(void*) noexcept, void* wha
       if (waiting.is_over()) return give_up();
     }
     if (context_.has_lost_a_rank()) {  // the peer may have given up, and then returns no credit
-      pending_.outcome.store(Outcome::peer_failed, std::memory_order_relaxed);
+      outcome_ = Outcome::peer_failed;
       return;
     }
   }
-  if (status.is_posted()) ++pending_.posted;
+  if (status.is_posted()) ++pending().posted;
 }
 
-void AtOnce::send(int peer, Bytes bytes, std::uint32_t step) {
+void AtOnce::send_matched(int peer, Bytes bytes, std::uint64_t place) {
   if (has_failed()) return;
-  const SendOptions options = context_.send_options(pending_);
+  const SendOptions options = context_.send_options(pending());
   const int to = context_.peer_of(peer);
-  post(peer,
-       [&] { return context_.port().post_send(to, tag_ | context_.tags().place(0, step), bytes, options); });
+  post(peer, [&] { return context_.port().post_send(to, tag_ | place, bytes, options); });
 }
 
-void AtOnce::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
+void AtOnce::receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t place) {
   if (has_failed()) return;
-  ReceiveOptions options = context_.receive_options(pending_);
+  ReceiveOptions options = context_.receive_options(pending());
   if (source_ < 0) {
-    pending_.expected = buffer.size();
+    pending().expected = buffer.size();
     source_ = peer;
   } else {
     context_.sources().add(source_, peer);
     options.user_data = with_length(buffer.size());
   }
   const int from = context_.peer_of(peer);
-  post(peer, [&] {
-    return context_.port().post_receive(from, tag_ | context_.tags().place(0, step), buffer, options);
-  });
+  post(peer, [&] { return context_.port().post_receive(from, tag_ | place, buffer, options); });
 }
 
-void AtOnce::join() noexcept {
-  for (std::uint32_t polls = detail::CollectivePort::spin_budget(); polls != 0 && !pending_.ready(); --polls)
+void AtOnce::join_matched() noexcept {
+  for (std::uint32_t polls = detail::CollectivePort::spin_budget(); polls != 0 && !pending_->ready(); --polls)
     context_.port().progress();
-  if (!pending_.ready() &&
-      !context_.wait(pending_, number_, context_.sources().or_only({&source_, source_ >= 0 ? 1U : 0U})))
+  if (!pending_->ready() &&
+      !context_.wait(*pending_, number_, context_.sources().or_only({&source_, source_ >= 0 ? 1U : 0U})))
     give_up();
   if (source_ >= 0) context_.sources().clear();
   source_ = -1;
@@ -95,20 +92,21 @@ void AtOnce::join() noexcept {
 
 void AtOnce::give_up() noexcept {
   differs_ = true;
-  pending_.retire();
-  pending_.outcome.store(Outcome::truncated, std::memory_order_relaxed);
+  if (pending_) pending_->retire();
+  outcome_ = Outcome::truncated;
 }
 
 Outcome AtOnce::end() const {
   if (differs_) return context_.give_up(number_);
-  if (pending_.mismatch.peer >= 0) context_.report(call_, number_, pending_.mismatch);
-  return pending_.outcome.load(std::memory_order_relaxed);
+  if (mismatch_.peer >= 0) context_.report(call_, number_, mismatch_);
+  if (pending_ && pending_->mismatch.peer >= 0) context_.report(call_, number_, pending_->mismatch);
+  return outcome();
 }
 
 void AtOnceByMailbox::send(int peer, Bytes bytes, std::uint32_t step) {
   if (matched_.has_failed()) return;
   const ActiveMessageOptions options{
-      .completion = &matched_.pending_, .tag = turn_ + step, .may_complete_now = true};
+      .completion = &matched_.pending(), .tag = turn_ + step, .may_complete_now = true};
   const int to = matched_.context_.peer_of(peer);
   matched_.post(peer,
                 [&] { return matched_.context_.port().post_am(to, mailbox_.remote(), bytes, options); });
@@ -133,8 +131,8 @@ void AtOnceByMailbox::join() {
     }
     if (mailbox_.has_arrived()) {
       const std::size_t size = mailbox_.arrived_size();
-      if (size != buffer_.size() && matched_.pending_.mismatch.peer < 0) [[unlikely]]
-        matched_.pending_.mismatch = {matched_.context_.peer_of(source_), size, buffer_.size()};
+      if (size != buffer_.size() && matched_.mismatch_.peer < 0) [[unlikely]]
+        matched_.mismatch_ = {matched_.context_.peer_of(source_), size, buffer_.size()};
       std::byte* part = mailbox_.data_of(turn_ + step_);
       const std::size_t bytes = std::min(size, buffer_.size());
       if (part != buffer_.data() && bytes != 0) std::memcpy(buffer_.data(), part, bytes);
@@ -163,12 +161,13 @@ void AtOnceByMailbox::wait_long() {
     return;
   }
   if (mailbox_.guard_outcome() == Outcome::ok || mailbox_.guard_outcome() == Outcome::truncated) {
-    matched_.pending_.mismatch = {peer, mailbox_.guard_length(), buffer_.size()};
+    matched_.mismatch_ = {peer, mailbox_.guard_length(), buffer_.size()};
     // The peer waits for a matched message, and learns from this one that the lengths differ.
-    matched_.send(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()}, step_);
-    matched_.pending_.outcome.store(Outcome::truncated);
+    matched_.send_matched(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()},
+                          matched_.context_.tags().place(0, step_));
+    matched_.outcome_ = Outcome::truncated;
   } else {
-    matched_.pending_.outcome.store(mailbox_.guard_outcome());
+    matched_.outcome_ = mailbox_.guard_outcome();
   }
 }
 

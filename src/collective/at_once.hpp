@@ -5,29 +5,48 @@
 
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <span>
 
 namespace weft::collective {
 
-/// The steps of a short collective, over matched messages.
+/// The steps of a short collective: messages to members on this host go through shared memory, once its members
+/// are connected, and all others are matched.
 class AtOnce {
  public:
   AtOnce(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
       : context_(context),
         call_(call),
         number_(context.next_run(call)),
-        tag_(context.tag_of(number_, call)) {}
+        signature_(signature_of(call)),
+        tag_(context.tags().of(number_, signature_)),
+        channels_(context.connected_channels()) {}
+
+  /// Connects the members on this host, in the run that the call begins next. Returns the outcome; the call
+  /// goes on where it is ok.
+  [[nodiscard]] static Outcome connect(CollectiveContext& context, const detail::CollectiveCall& call);
 
   void begin_segment() noexcept {}  // the whole collective is one segment
-  void send(int peer, Bytes bytes, std::uint32_t step);
-  void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early);
+  void send(int peer, Bytes bytes, std::uint32_t step) {
+    if (const int member = member_of(peer, bytes.size()); member >= 0) return send_near(member, bytes, step);
+    send_matched(peer, bytes, context_.tags().place(0, step));
+  }
+  void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
+    if (const int member = member_of(peer, buffer.size()); member >= 0)
+      context_.near_receives().push_back({peer, member, near_word(step), step, buffer});
+    else
+      receive_matched(peer, buffer, context_.tags().place(0, step));
+  }
   [[nodiscard]] std::byte* receive_part(int peer, std::size_t bytes, std::uint32_t step) {
     std::byte* part = scratch(bytes);
     receive(peer, {part, bytes}, step, true);
     return part;
   }
   /// Waits until the sends and receives since the last join() have ended.
-  void join() noexcept;
+  void join() noexcept {
+    if (channels_ != nullptr && !context_.near_receives().empty()) join_near();
+    if (pending_) join_matched();
+  }
   /// `b` is what has arrived. Nothing is made of a message that did not come, or not whole: in its place lie
   /// bytes of earlier ones.
   void compute(std::byte* to, const std::byte* a, const std::byte* b, std::size_t elements) {
@@ -63,12 +82,38 @@ class AtOnce {
     std::atomic<bool> has_mismatch{false};
     Mismatch mismatch;  // of the first receive that has got a message of another length
   };
+  /// Made by the first matched message.
+  [[nodiscard]] Pending& pending() noexcept { return pending_ ? *pending_ : pending_.emplace(); }
+  [[nodiscard]] Outcome outcome() const noexcept {
+    const Outcome matched = pending_ ? pending_->outcome.load(std::memory_order_relaxed) : Outcome::ok;
+    return outcome_ != Outcome::ok ? outcome_ : matched;
+  }
   /// Returns true when an operation has failed: going on makes no sense, since a rank that has failed does
   /// not answer any more.
-  [[nodiscard]] bool has_failed() const noexcept {
-    return pending_.outcome.load(std::memory_order_relaxed) != Outcome::ok;
+  [[nodiscard]] bool has_failed() const noexcept { return outcome() != Outcome::ok; }
+  [[nodiscard]] bool is_spoiled() const noexcept {
+    return has_failed() || mismatch_.peer >= 0 || (pending_ && pending_->mismatch.peer >= 0);
   }
-  [[nodiscard]] bool is_spoiled() const noexcept { return has_failed() || pending_.mismatch.peer >= 0; }
+
+  [[nodiscard]] int member_of(int peer, std::size_t bytes) const noexcept {
+    return channels_ != nullptr && bytes <= HostChannels::kMostBytes ? channels_->member_of(peer) : -1;
+  }
+  [[nodiscard]] std::uint32_t near_word(std::uint32_t step) const noexcept {
+    return HostChannels::with_step(HostChannels::word_of(number_, signature_), step);
+  }
+  void send_near(int member, Bytes bytes, std::uint32_t step) {
+    if (has_failed()) return;
+    if (!channels_->is_open(member) || !channels_->send(member, near_word(step), bytes)) [[unlikely]]
+      send_near_later(member, bytes, step);
+  }
+  void send_near_later(int member, Bytes bytes, std::uint32_t step);
+  bool take_near() noexcept;
+  void join_near() noexcept;
+  void wait_long_for_near() noexcept;
+
+  void send_matched(int peer, Bytes bytes, std::uint64_t place);
+  void receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t place);
+  void join_matched() noexcept;
   template <class Post>
   void post(int peer, const Post& post);
   void post_again(int peer, Status (*try_again)(void*) noexcept, void* what);
@@ -78,11 +123,15 @@ class AtOnce {
   CollectiveContext& context_;
   const detail::CollectiveCall& call_;
   const std::uint64_t number_;
+  const std::uint32_t signature_;
   const std::uint64_t tag_;
+  HostChannels* channels_;  // null: not connected
   std::size_t scratch_ = 0;
-  int source_ = -1;       // of the first receive since the last join
+  int source_ = -1;       // of the first matched receive since the last join
   bool differs_ = false;  // ranks have called different collectives
-  Pending pending_;
+  Outcome outcome_ = Outcome::ok;
+  Mismatch mismatch_;  // of a message in shared memory
+  std::optional<Pending> pending_;
 };
 
 /// The steps of a barrier or an allreduce of up to Mailbox::kBytes, over the mailbox.

@@ -163,11 +163,15 @@ Outcome Collective::run(const detail::CollectiveCall& called, const std::source_
 }
 
 Outcome Collective::run_checked(const detail::CollectiveCall& call) {
+  if (context_->is_due_to_connect()) [[unlikely]]
+    if (const Outcome outcome = collective::AtOnce::connect(*context_, call); outcome != Outcome::ok)
+      return outcome;
   const collective::KindTraits& traits = collective::traits_of(call.kind);
   if (traits.has_segments && call.count * call.reduction.element > collective::kAtOnceBytes)
     return run_long(call);
-  if (traits.meets_all && context_->mailbox() != nullptr &&
-      call.count * call.reduction.element <= collective::Mailbox::kBytes)
+  const std::size_t bytes = call.count * call.reduction.element;
+  const bool is_near = context_->is_near() && bytes <= collective::HostChannels::kMostBytes;
+  if (traits.meets_all && context_->mailbox() != nullptr && bytes <= collective::Mailbox::kBytes && !is_near)
     return by_mailbox(*context_, call);
   return at_once(*context_, call);
 }

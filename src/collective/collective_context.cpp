@@ -101,6 +101,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       timeout_(std::max(options.timeout.count(), std::int64_t{0})),
       losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
       user_(runtime, text_of(options), device) {
+  open_channels();
   if (mailbox_ == nullptr && size_ > 1) notes_.post();
 }
 
@@ -115,7 +116,9 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       device_(device),
       tags_(place.engine, place.context),
       mailbox_(std::make_unique<Mailbox>(runtime, size_, place.handle, device, ring_, roll_call_)),
-      user_(runtime, "Collective (of a StreamGroup)") {}
+      user_(runtime, "Collective (of a StreamGroup)") {
+  open_channels();
+}
 
 CollectiveContext::~CollectiveContext() {
   posted_.stop();
@@ -127,6 +130,28 @@ CollectiveContext::~CollectiveContext() {
   if (roll_call_.has_unreported() && !roll_call_.is_expired())
     std::fprintf(stderr, "weft: a Collective of rank %d ends: %s\n", runtime_.rank(),
                  roll_call_.report_any().c_str());
+}
+
+void CollectiveContext::open_channels() {
+  auto channels = std::make_unique<HostChannels>(runtime_, team_);
+  if (channels->are_possible()) channels_ = std::move(channels);
+}
+
+bool CollectiveContext::post_alarm(void* context, Completion& object, std::int64_t nanoseconds) noexcept {
+  auto& self = *static_cast<CollectiveContext*>(context);
+  ReceiveOptions options = self.receive_options(object);
+  options.timeout = Timeout::of_nanoseconds(nanoseconds);
+  options.may_retry = false;
+  return self.port_->post_receive(self.peer_of(self.rank_), self.tags_.watch(), {}, options).is_posted();
+}
+
+bool CollectiveContext::wait_in_memory(NearGuards& object, std::uint64_t number, std::span<const int> peers,
+                                       LongWait::IsReady has_come, void* what) noexcept {
+  LongWait waiting(*this, number, peers, has_come, what);
+  object.begin_wait();
+  wait_for(waiting, object);
+  object.end_wait();
+  return !waiting.differs();
 }
 
 std::byte* CollectiveContext::scratch(std::size_t number, std::size_t bytes) {

@@ -1,8 +1,10 @@
 // The context of a Collective: rank, matching context, mailbox and ring, shared by all of its operations.
 #pragma once
 
+#include "collective/host_channels.hpp"
 #include "collective/long_wait.hpp"
 #include "collective/mailbox.hpp"
+#include "collective/near_guards.hpp"
 #include "collective/note_receive.hpp"
 #include "collective/posted.hpp"
 #include "collective/ring.hpp"
@@ -82,6 +84,8 @@ class CollectiveContext final : private RollCall::Sender {
     roll_call_.begin(number, call);
     return number;
   }
+  /// The next run takes the number of one that has only prepared it.
+  void repeat_run(std::uint64_t number) noexcept { runs_.store(number, std::memory_order_relaxed); }
   [[nodiscard]] const TagForm& tags() const noexcept { return tags_; }
   /// The tags of a run, without segment and step.
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t number,
@@ -98,6 +102,9 @@ class CollectiveContext final : private RollCall::Sender {
     wait_for(waiting, object);
     return !waiting.differs();
   }
+  /// The same for what threads of other processes store in memory, which wakes no thread that sleeps.
+  [[nodiscard]] bool wait_in_memory(NearGuards& object, std::uint64_t number, std::span<const int> peers,
+                                    LongWait::IsReady has_come, void* what) noexcept;
   /// CollectiveOptions::timeout in nanoseconds.
   [[nodiscard]] std::int64_t timeout() const noexcept { return timeout_; }
   /// Returns true when the thread that waits in this run has done so for too long, since its first look.
@@ -140,6 +147,27 @@ class CollectiveContext final : private RollCall::Sender {
   [[nodiscard]] std::byte* scratch(std::size_t number, std::size_t bytes);
   [[nodiscard]] AwaitedSources& sources() noexcept { return sources_; }
 
+  /// Memory in common with members on this host; null: there is none.
+  [[nodiscard]] HostChannels* channels() noexcept { return channels_.get(); }
+  /// Null: not connected.
+  [[nodiscard]] HostChannels* connected_channels() noexcept {
+    return channels_ != nullptr && channels_->are_connected() ? channels_.get() : nullptr;
+  }
+  /// Returns true when all messages whose callers wait go through shared memory.
+  [[nodiscard]] bool is_near() noexcept {
+    return connected_channels() != nullptr && channels_->are_whole_team();
+  }
+  /// Counts a call that waits; returns true in the one, the same on all ranks, that connects the members of a
+  /// host.
+  [[nodiscard]] bool is_due_to_connect() noexcept {
+    return channels_ != nullptr && waiting_calls_ <= kUnconnected && ++waiting_calls_ == kUnconnected;
+  }
+  // Of the thread that waits for messages in shared memory: what it awaits, how often it polls before it lets
+  // others run, and what it waits by when that takes long.
+  [[nodiscard]] std::vector<NearReceive>& near_receives() noexcept { return near_receives_; }
+  [[nodiscard]] std::uint32_t& near_polls() noexcept { return near_polls_; }
+  [[nodiscard]] NearGuards& near_guards() noexcept { return near_guards_; }
+
   /// The graph of a long collective whose caller waits; the last one is kept for a call with the same
   /// arguments.
   [[nodiscard]] CollectiveRun& long_run(const detail::CollectiveCall& call);
@@ -167,6 +195,8 @@ class CollectiveContext final : private RollCall::Sender {
   [[nodiscard]] static bool is_ready(Graph& graph) noexcept { return graph.test(); }
   void wait_for(LongWait& waiting, Completion& object) noexcept;
   bool send_note(int rank, Bytes note) noexcept override;
+  static bool post_alarm(void* context, Completion& object, std::int64_t nanoseconds) noexcept;
+  void open_channels();
 
   struct Block {
     std::unique_ptr<std::byte[]> memory;
@@ -212,6 +242,13 @@ class CollectiveContext final : private RollCall::Sender {
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
   AwaitedSources sources_;
+  // Collectives that are used a few times only need no memory of their own.
+  static constexpr std::uint32_t kUnconnected = 8;
+  std::unique_ptr<HostChannels> channels_;
+  std::uint32_t waiting_calls_ = 0;
+  std::vector<NearReceive> near_receives_;
+  std::uint32_t near_polls_ = 64;
+  NearGuards near_guards_{post_alarm, this};
   std::unique_ptr<CollectiveRun> last_long_;
   PostedRuns posted_{*this};
   const std::int64_t timeout_ = 0;
