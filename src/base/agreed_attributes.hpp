@@ -25,6 +25,7 @@ inline constexpr std::array kAgreedAttributes = {
     // Of both ranks: the payloads come there.
     AgreedAttribute{Attribute::rendezvous_device},
     AgreedAttribute{Attribute::host_id},
+    AgreedAttribute{Attribute::collectives},
     AgreedAttribute{Attribute::remote_network, "mixed"},
     AgreedAttribute{Attribute::ofi_provider, "ofi"},
     AgreedAttribute{Attribute::tcp_authenticate, "tcp"},

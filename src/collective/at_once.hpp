@@ -10,22 +10,26 @@
 
 namespace weft::collective {
 
-/// The steps of a short collective: messages to members on this host go through shared memory, once its members
-/// are connected, and all others are matched.
+/// The steps of a short collective: messages to members on this host go through shared memory, once its
+/// members are connected, and all others are matched.
 class AtOnce {
  public:
-  AtOnce(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
+  AtOnce(CollectiveContext& context, const detail::CollectiveCall& call,
+         Algorithm algorithm = Algorithm::any) noexcept
       : context_(context),
         call_(call),
+        algorithm_(algorithm),
         number_(context.next_run(call)),
         signature_(signature_of(call)),
         tag_(context.tags().of(number_, signature_)),
-        channels_(context.connected_channels()) {}
+        channels_(context.near().connected()) {}
 
   /// Connects the members on this host, in the run that the call begins next. Returns the outcome; the call
   /// goes on where it is ok.
   [[nodiscard]] static Outcome connect(CollectiveContext& context, const detail::CollectiveCall& call);
 
+  [[nodiscard]] Algorithm algorithm() const noexcept { return algorithm_; }
+  [[nodiscard]] const TeamHosts& hosts() const noexcept { return context_.algorithms().hosts(); }
   void begin_segment() noexcept {}  // the whole collective is one segment
   void send(int peer, Bytes bytes, std::uint32_t step) {
     if (const int member = member_of(peer, bytes.size()); member >= 0) return send_near(member, bytes, step);
@@ -33,7 +37,7 @@ class AtOnce {
   }
   void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
     if (const int member = member_of(peer, buffer.size()); member >= 0)
-      context_.near_receives().push_back({peer, member, near_word(step), step, buffer});
+      context_.near().receives().push_back({peer, member, near_word(step), step, buffer});
     else
       receive_matched(peer, buffer, context_.tags().place(0, step));
   }
@@ -44,7 +48,7 @@ class AtOnce {
   }
   /// Waits until the sends and receives since the last join() have ended.
   void join() noexcept {
-    if (channels_ != nullptr && !context_.near_receives().empty()) join_near();
+    if (channels_ != nullptr && !context_.near().receives().empty()) join_near();
     if (pending_) join_matched();
   }
   /// `b` is what has arrived. Nothing is made of a message that did not come, or not whole: in its place lie
@@ -122,6 +126,7 @@ class AtOnce {
 
   CollectiveContext& context_;
   const detail::CollectiveCall& call_;
+  const Algorithm algorithm_;
   const std::uint64_t number_;
   const std::uint32_t signature_;
   const std::uint64_t tag_;
@@ -137,11 +142,14 @@ class AtOnce {
 /// The steps of a barrier or an allreduce of up to Mailbox::kBytes, over the mailbox.
 class AtOnceByMailbox {
  public:
-  AtOnceByMailbox(CollectiveContext& context, const detail::CollectiveCall& call) noexcept
-      : matched_(context, call),
+  AtOnceByMailbox(CollectiveContext& context, const detail::CollectiveCall& call,
+                  Algorithm algorithm) noexcept
+      : matched_(context, call, algorithm),
         mailbox_(*context.mailbox()),
         turn_(mailbox_.next_turn(signature_of(call), matched_.number_)) {}
 
+  [[nodiscard]] Algorithm algorithm() const noexcept { return matched_.algorithm(); }
+  [[nodiscard]] const TeamHosts& hosts() const noexcept { return matched_.hosts(); }
   void begin_segment() noexcept {}
   void send(int peer, Bytes bytes, std::uint32_t step);
   void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early);

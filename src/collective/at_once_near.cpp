@@ -18,7 +18,7 @@ constexpr std::uint32_t kYields = 1000;  // before a thread sleeps
 
 Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall& call) {
   AtOnce steps(context, call);
-  HostChannels& channels = *context.channels();
+  HostChannels& channels = *context.near().channels();
   const std::span<const int> members = channels.members();
   const auto exchange = [&](std::uint32_t phase, Bytes mine, std::byte* theirs) {
     for (std::size_t place = 0; place < members.size(); ++place) {
@@ -48,7 +48,7 @@ Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall
 }
 
 bool AtOnce::take_near() noexcept {
-  auto& awaited = context_.near_receives();
+  auto& awaited = context_.near().receives();
   for (std::size_t index = 0; index < awaited.size();) {
     const NearReceive& each = awaited[index];
     const auto size = channels_->receive(each.member, each.word, each.buffer);
@@ -65,10 +65,10 @@ bool AtOnce::take_near() noexcept {
 }
 
 void AtOnce::join_near() noexcept {
-  if (differs_) return context_.near_receives().clear();
+  if (differs_) return context_.near().receives().clear();
   // Where the ranks have cores of their own the message comes while this thread polls; where they do not, it
   // comes only when this thread has let its sender run.
-  std::uint32_t& budget = context_.near_polls();
+  std::uint32_t& budget = context_.near().polls();
   for (std::uint32_t polls = 0; polls < budget; ++polls) {
     if (take_near()) {
       budget = std::min(budget + budget / 4 + 1, kMostPolls);
@@ -85,8 +85,8 @@ void AtOnce::join_near() noexcept {
 }
 
 void AtOnce::wait_long_for_near() noexcept {
-  NearGuards& guards = context_.near_guards();
-  auto& awaited = context_.near_receives();
+  NearGuards& guards = context_.near().guards();
+  auto& awaited = context_.near().receives();
   while (!take_near()) {
     guards.clear();
     for (const NearReceive& each : awaited) {
@@ -105,8 +105,8 @@ void AtOnce::wait_long_for_near() noexcept {
       AtOnce& steps;
       NearGuards& guards;
     } waiting{*this, guards};
-    const bool agrees = context_.wait_in_memory(
-        guards, number_, guards.peers(),
+    const bool agrees = context_.near().wait(
+        number_, guards.peers(),
         [](void* what) noexcept {
           auto& each = *static_cast<Waiting*>(what);
           return each.steps.take_near() || each.guards.has_ended();
@@ -154,9 +154,9 @@ void AtOnce::send_near_later(int member, Bytes bytes, std::uint32_t step) {
     if (context_.port().progress() == 0) std::this_thread::yield();
   }
   if (!waiting.is_over() &&
-      !context_.wait_in_memory(
-          context_.near_guards(), number_, {&peer, 1},
-          [](void* what) noexcept { return static_cast<Waiting*>(what)->is_over(); }, &waiting))
+      !context_.near().wait(
+          number_, {&peer, 1}, [](void* what) noexcept { return static_cast<Waiting*>(what)->is_over(); },
+          &waiting))
     return give_up();
   if (waiting.is_sent) return;
   if (context_.has_lost_a_rank())

@@ -2,7 +2,7 @@
 
 #include "collective/at_once.hpp"
 #include "collective/collective_context.hpp"
-#include "collective/kind_table.hpp"
+#include "collective/kinds/kind_table.hpp"
 #include "collective/run.hpp"
 #include "collective/team/team_builder.hpp"
 
@@ -35,14 +35,16 @@ void check_buffer(const char* name, const void* buffer, std::size_t elements, st
                 " elements of " + std::to_string(element) + " bytes, more than any memory");
 }
 
-Outcome at_once(collective::CollectiveContext& context, const detail::CollectiveCall& call) {
-  collective::AtOnce steps(context, call);
+Outcome at_once(collective::CollectiveContext& context, const detail::CollectiveCall& call,
+                collective::Algorithm algorithm) {
+  collective::AtOnce steps(context, call, algorithm);
   collective::lay_out(steps, call, context.rank(), context.size());
   return steps.end();
 }
 
-Outcome by_mailbox(collective::CollectiveContext& context, const detail::CollectiveCall& call) {
-  collective::AtOnceByMailbox steps(context, call);
+Outcome by_mailbox(collective::CollectiveContext& context, const detail::CollectiveCall& call,
+                   collective::Algorithm algorithm) {
+  collective::AtOnceByMailbox steps(context, call, algorithm);
   collective::Kinds::with(call.kind, [&](auto kind) {
     if constexpr (decltype(kind)::kTraits.meets_all)
       decltype(kind)::lay_out(steps, call, context.rank(), context.size());
@@ -151,7 +153,7 @@ Outcome Collective::run(const detail::CollectiveCall& called, const std::source_
   call.where = where;
   context_->check(call);
   // Programs that wait for each other by collectives rely on their progress.
-  if (size() == 1) context_->progress_alone();
+  if (size() == 1) collective::progress_alone(context_->port());
   if (context_->has_lost_a_rank()) return Outcome::peer_failed;
   if (context_->roll_call().is_broken()) [[unlikely]]
     return context_->refuse_broken();
@@ -163,31 +165,35 @@ Outcome Collective::run(const detail::CollectiveCall& called, const std::source_
 }
 
 Outcome Collective::run_checked(const detail::CollectiveCall& call) {
-  if (context_->is_due_to_connect()) [[unlikely]]
+  if (context_->near().is_due_to_connect()) [[unlikely]]
     if (const Outcome outcome = collective::AtOnce::connect(*context_, call); outcome != Outcome::ok)
       return outcome;
+  using collective::Algorithm;
   const collective::KindTraits& traits = collective::traits_of(call.kind);
-  if (traits.has_segments && call.count * call.reduction.element > collective::kAtOnceBytes)
-    return run_long(call);
   const std::size_t bytes = call.count * call.reduction.element;
-  const bool is_near = context_->is_near() && bytes <= collective::HostChannels::kMostBytes;
-  if (traits.meets_all && context_->mailbox() != nullptr && bytes <= collective::Mailbox::kBytes && !is_near)
-    return by_mailbox(*context_, call);
-  return at_once(*context_, call);
+  const Algorithm algorithm = context_->algorithms().of(call);
+  if (traits.has_segments && bytes > collective::kAtOnceBytes) return run_long(call);
+  const bool is_near = context_->near().is_whole_team() && bytes <= collective::HostChannels::kMostBytes;
+  const bool has_few_steps = algorithm == Algorithm::dissemination || algorithm == Algorithm::doubling;
+  if (traits.meets_all && has_few_steps && context_->mailbox() != nullptr &&
+      bytes <= collective::Mailbox::kBytes && !is_near)
+    return by_mailbox(*context_, call, algorithm);
+  return at_once(*context_, call, algorithm);
 }
 
 Outcome Collective::run_long(const detail::CollectiveCall& call) {
   if (call.kind == detail::CollectiveKind::allreduce && size() > 1 && context_->mailbox() != nullptr &&
+      context_->algorithms().of(call) == collective::Algorithm::ring &&
       collective::Ring::can_run(call, size()))
     return context_->ring().run(*context_, call);
-  collective::CollectiveRun& run = context_->long_run(call);
+  collective::CollectiveRun& run = context_->kept_runs().of(call);
   run.start(call.where);
   try {
     const Outcome outcome = run.wait();
-    if (!run.graph().ready()) context_->forget_long_run();  // its time is over
+    if (!run.graph().ready()) context_->kept_runs().forget();  // its time is over
     return outcome;
   } catch (const Error&) {
-    if (!run.graph().ready()) context_->forget_long_run();  // it cannot end
+    if (!run.graph().ready()) context_->kept_runs().forget();  // it cannot end
     throw;
   }
 }

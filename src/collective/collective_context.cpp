@@ -1,13 +1,12 @@
 #include "collective/collective_context.hpp"
 
-#include "collective/kind_table.hpp"
+#include "collective/kinds/kind_table.hpp"
 #include "collective/run.hpp"
 
 #include <weft/error.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -74,13 +73,6 @@ std::uint32_t handle_of(const CollectiveOptions& options, bool is_whole) noexcep
   return exposes ? collective_ids + options.key : kNoHandle;
 }
 
-bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) noexcept {
-  return a.kind == b.kind && a.root == b.root && a.from == b.from && a.to == b.to && a.count == b.count &&
-         a.reduction.element == b.reduction.element && a.reduction.apply == b.reduction.apply &&
-         a.reduction.operator_size == b.reduction.operator_size &&
-         std::memcmp(a.reduction.operator_bytes, b.reduction.operator_bytes, a.reduction.operator_size) == 0;
-}
-
 }  // namespace
 
 CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
@@ -89,6 +81,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       team_(checked(runtime, team)),
       rank_(team.rank()),
       size_(team.size()),
+      algorithms_(runtime, team),
       port_(std::move(port)),
       device_(device),
       own_context_(open_context(runtime, team, options)),
@@ -98,10 +91,10 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
                    ? nullptr
                    : std::make_unique<Mailbox>(runtime, size_, handle_of(options, is_whole(runtime, team)),
                                                device, ring_, roll_call_)),
+      near_(*this, runtime, team),
       timeout_(std::max(options.timeout.count(), std::int64_t{0})),
       losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
       user_(runtime, text_of(options), device) {
-  open_channels();
   if (mailbox_ == nullptr && size_ > 1) notes_.post();
 }
 
@@ -112,46 +105,24 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       team_(team),
       rank_(team.rank()),
       size_(team.size()),
+      algorithms_(runtime, team),
       port_(std::move(port)),
       device_(device),
       tags_(place.engine, place.context),
       mailbox_(std::make_unique<Mailbox>(runtime, size_, place.handle, device, ring_, roll_call_)),
-      user_(runtime, "Collective (of a StreamGroup)") {
-  open_channels();
-}
+      near_(*this, runtime, team),
+      user_(runtime, "Collective (of a StreamGroup)") {}
 
 CollectiveContext::~CollectiveContext() {
   posted_.stop();
   notes_.stop();
-  last_long_.reset();
+  kept_runs_.forget();
   posted_.drop();
   if (operations_.load(std::memory_order_relaxed) != 0) user_.refuse_early_end("CollectiveOperation");
   // Nobody calls anything any more that could report it.
   if (roll_call_.has_unreported() && !roll_call_.is_expired())
     std::fprintf(stderr, "weft: a Collective of rank %d ends: %s\n", runtime_.rank(),
                  roll_call_.report_any().c_str());
-}
-
-void CollectiveContext::open_channels() {
-  auto channels = std::make_unique<HostChannels>(runtime_, team_);
-  if (channels->are_possible()) channels_ = std::move(channels);
-}
-
-bool CollectiveContext::post_alarm(void* context, Completion& object, std::int64_t nanoseconds) noexcept {
-  auto& self = *static_cast<CollectiveContext*>(context);
-  ReceiveOptions options = self.receive_options(object);
-  options.timeout = Timeout::of_nanoseconds(nanoseconds);
-  options.may_retry = false;
-  return self.port_->post_receive(self.peer_of(self.rank_), self.tags_.watch(), {}, options).is_posted();
-}
-
-bool CollectiveContext::wait_in_memory(NearGuards& object, std::uint64_t number, std::span<const int> peers,
-                                       LongWait::IsReady has_come, void* what) noexcept {
-  LongWait waiting(*this, number, peers, has_come, what);
-  object.begin_wait();
-  wait_for(waiting, object);
-  object.end_wait();
-  return !waiting.differs();
 }
 
 std::byte* CollectiveContext::scratch(std::size_t number, std::size_t bytes) {
@@ -164,26 +135,16 @@ std::byte* CollectiveContext::scratch(std::size_t number, std::size_t bytes) {
   return block.memory.get();
 }
 
-CollectiveRun& CollectiveContext::long_run(const detail::CollectiveCall& call) {
-  if (last_long_ == nullptr || !are_same(last_long_->call(), call))
-    last_long_ = std::make_unique<CollectiveRun>(*this, call);
-  return *last_long_;
-}
-
-void CollectiveContext::keep_memory(std::vector<std::unique_ptr<std::byte[]>>&& memory) {
-  const std::lock_guard lock(abandoned_mutex_);
-  for (auto& block : memory) abandoned_.push_back(std::move(block));
-}
-
-void CollectiveContext::forget_long_run() noexcept { last_long_.reset(); }
-
 void CollectiveContext::wait_for(LongWait& waiting, Completion& object) noexcept {
+  // Without the heap: there are as many of these waits as collectives, where the ranks share cores.
   char text[256] = "a collective";
   std::source_location where;
   if (const auto called = roll_call_.called(waiting.number(), &where)) {
-    const std::string words = called->text(false) + (own_context_ ? " (key " + std::to_string(key_) + ")"
-                                                                  : std::string(" (of a StreamGroup)"));
-    text[words.copy(text, sizeof text - 1)] = '\0';
+    constexpr std::size_t kMostSuffix = 32;
+    const std::size_t length = called->write(std::span(text).first(sizeof text - kMostSuffix), false);
+    char* const end = text + length;
+    static_cast<void>(own_context_ ? std::snprintf(end, kMostSuffix, " (key %u)", key_)
+                                   : std::snprintf(end, kMostSuffix, " (of a StreamGroup)"));
   }
   const detail::WaitCondition condition{
       [](const void* what) noexcept { return static_cast<LongWait*>(const_cast<void*>(what))->is_over(); },
@@ -203,12 +164,6 @@ bool CollectiveContext::send_note(int rank, Bytes note) noexcept {
     return port_->post_am(peer_of(rank), mailbox_->remote(), note, {.tag = Mailbox::kRollCall}).is_accepted();
   const SendOptions options{.policy = MatchingPolicy::tag_only, .engine = tags_.engine(), .device = device_};
   return port_->post_send(peer_of(rank), tags_.notes(), note, options).is_accepted();
-}
-
-void CollectiveContext::progress_alone() noexcept {
-  constexpr int kMost = 1024;
-  for (int count = 0; count < kMost && port_->progress() != 0; ++count) {
-  }
 }
 
 void CollectiveContext::Losses::signal(Message& message) noexcept {

@@ -1,14 +1,15 @@
 // The context of a Collective: rank, matching context, mailbox and ring, shared by all of its operations.
 #pragma once
 
-#include "collective/host_channels.hpp"
+#include "collective/calls/roll_call.hpp"
+#include "collective/host_exchange.hpp"
+#include "collective/kept_runs.hpp"
+#include "collective/kinds/algorithm_table.hpp"
 #include "collective/long_wait.hpp"
 #include "collective/mailbox.hpp"
-#include "collective/near_guards.hpp"
 #include "collective/note_receive.hpp"
 #include "collective/posted.hpp"
 #include "collective/ring.hpp"
-#include "collective/roll_call.hpp"
 #include "collective/tag_form.hpp"
 
 #include <weft/collective.hpp>
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +51,14 @@ class AwaitedSources {
  private:
   std::vector<int> ranks_;
 };
+
+/// What the other ranks of a job of one rank would do meanwhile: moves communication until it is quiet, as
+/// far as that comes soon.
+inline void progress_alone(detail::CollectivePort& port) noexcept {
+  constexpr int kMost = 1024;
+  for (int count = 0; count < kMost && port.progress() != 0; ++count) {
+  }
+}
 
 class CollectiveContext final : private RollCall::Sender {
  public:
@@ -102,9 +110,6 @@ class CollectiveContext final : private RollCall::Sender {
     wait_for(waiting, object);
     return !waiting.differs();
   }
-  /// The same for what threads of other processes store in memory, which wakes no thread that sleeps.
-  [[nodiscard]] bool wait_in_memory(NearGuards& object, std::uint64_t number, std::span<const int> peers,
-                                    LongWait::IsReady has_come, void* what) noexcept;
   /// CollectiveOptions::timeout in nanoseconds.
   [[nodiscard]] std::int64_t timeout() const noexcept { return timeout_; }
   /// Returns true when the thread that waits in this run has done so for too long, since its first look.
@@ -131,9 +136,6 @@ class CollectiveContext final : private RollCall::Sender {
       return Outcome::ok;
     return roll_call_.is_expired() ? Outcome::timed_out : Outcome::cancelled;
   }
-  /// What the other ranks of a job of one rank would do meanwhile: moves communication until it is quiet, as
-  /// far as that comes soon.
-  void progress_alone() noexcept;
 
   [[nodiscard]] SendOptions send_options(Completion& completion) const noexcept {
     return {.completion = &completion, .engine = tags_.engine(), .device = device_, .may_complete_now = true};
@@ -147,35 +149,9 @@ class CollectiveContext final : private RollCall::Sender {
   [[nodiscard]] std::byte* scratch(std::size_t number, std::size_t bytes);
   [[nodiscard]] AwaitedSources& sources() noexcept { return sources_; }
 
-  /// Memory in common with members on this host; null: there is none.
-  [[nodiscard]] HostChannels* channels() noexcept { return channels_.get(); }
-  /// Null: not connected.
-  [[nodiscard]] HostChannels* connected_channels() noexcept {
-    return channels_ != nullptr && channels_->are_connected() ? channels_.get() : nullptr;
-  }
-  /// Returns true when all messages whose callers wait go through shared memory.
-  [[nodiscard]] bool is_near() noexcept {
-    return connected_channels() != nullptr && channels_->are_whole_team();
-  }
-  /// Counts a call that waits; returns true in the one, the same on all ranks, that connects the members of a
-  /// host.
-  [[nodiscard]] bool is_due_to_connect() noexcept {
-    return channels_ != nullptr && waiting_calls_ <= kUnconnected && ++waiting_calls_ == kUnconnected;
-  }
-  // Of the thread that waits for messages in shared memory: what it awaits, how often it polls before it lets
-  // others run, and what it waits by when that takes long.
-  [[nodiscard]] std::vector<NearReceive>& near_receives() noexcept { return near_receives_; }
-  [[nodiscard]] std::uint32_t& near_polls() noexcept { return near_polls_; }
-  [[nodiscard]] NearGuards& near_guards() noexcept { return near_guards_; }
-
-  /// The graph of a long collective whose caller waits; the last one is kept for a call with the same
-  /// arguments.
-  [[nodiscard]] CollectiveRun& long_run(const detail::CollectiveCall& call);
-
-  void forget_long_run() noexcept;
-
-  /// Keeps memory of receives that may still be filled, until the engine has cancelled them.
-  void keep_memory(std::vector<std::unique_ptr<std::byte[]>>&& memory);
+  [[nodiscard]] const AlgorithmChoice& algorithms() const noexcept { return algorithms_; }
+  [[nodiscard]] HostExchange& near() noexcept { return near_; }
+  [[nodiscard]] KeptRuns& kept_runs() noexcept { return kept_runs_; }
 
   [[nodiscard]] PostedRuns& posted() noexcept { return posted_; }
 
@@ -191,12 +167,11 @@ class CollectiveContext final : private RollCall::Sender {
                            const Mismatch& mismatch);
 
  private:
+  friend class HostExchange;  // which waits
   [[nodiscard]] static bool is_ready(const Completion& object) noexcept { return object.ready(); }
   [[nodiscard]] static bool is_ready(Graph& graph) noexcept { return graph.test(); }
   void wait_for(LongWait& waiting, Completion& object) noexcept;
   bool send_note(int rank, Bytes note) noexcept override;
-  static bool post_alarm(void* context, Completion& object, std::int64_t nanoseconds) noexcept;
-  void open_channels();
 
   struct Block {
     std::unique_ptr<std::byte[]> memory;
@@ -228,11 +203,11 @@ class CollectiveContext final : private RollCall::Sender {
   const Team team_;
   const int rank_;
   const int size_;
+  const AlgorithmChoice algorithms_;
   std::unique_ptr<detail::CollectivePort> port_;
   const std::uint8_t device_;
-  std::mutex abandoned_mutex_;
-  std::vector<std::unique_ptr<std::byte[]>> abandoned_;  // before the engine, whose end cancels receives
-  NoteReceive notes_{*this};                             // before the matching context, too
+  KeptRuns kept_runs_{*this};  // before the engine, whose end cancels receives
+  NoteReceive notes_{*this};   // before the matching context, too
   const std::optional<MatchingContext> own_context_;
   const std::uint32_t key_ = 0;
   const TagForm tags_;
@@ -242,14 +217,7 @@ class CollectiveContext final : private RollCall::Sender {
   std::atomic<std::uint64_t> runs_{0};
   std::vector<Block> scratch_;
   AwaitedSources sources_;
-  // Collectives that are used a few times only need no memory of their own.
-  static constexpr std::uint32_t kUnconnected = 8;
-  std::unique_ptr<HostChannels> channels_;
-  std::uint32_t waiting_calls_ = 0;
-  std::vector<NearReceive> near_receives_;
-  std::uint32_t near_polls_ = 64;
-  NearGuards near_guards_{post_alarm, this};
-  std::unique_ptr<CollectiveRun> last_long_;
+  HostExchange near_;
   PostedRuns posted_{*this};
   const std::int64_t timeout_ = 0;
   std::uint64_t waits_in_ = ~std::uint64_t{0};  // the run in which a thread waits, since when

@@ -1,7 +1,7 @@
 #include "collective/mailbox.hpp"
 
+#include "collective/calls/roll_call.hpp"
 #include "collective/ring.hpp"
-#include "collective/roll_call.hpp"
 
 #include <bit>
 #include <cstring>

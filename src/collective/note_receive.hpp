@@ -1,7 +1,7 @@
 // Receives the notes of the roll call in Collectives that expose no object.
 #pragma once
 
-#include "collective/roll_call.hpp"
+#include "collective/calls/roll_call.hpp"
 
 #include <weft/completion/completion.hpp>
 

@@ -1,6 +1,6 @@
 #include "collective/run.hpp"
 
-#include "collective/kind_table.hpp"
+#include "collective/kinds/kind_table.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -35,7 +35,7 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
 }
 
 CollectiveRun::~CollectiveRun() {
-  if (has_begun() && !graph_.ready()) context_.keep_memory(std::move(scratch_));
+  if (has_begun() && !graph_.ready()) context_.kept_runs().keep_memory(std::move(scratch_));
 }
 
 void CollectiveRun::start(const std::source_location& where) {
@@ -44,7 +44,7 @@ void CollectiveRun::start(const std::source_location& where) {
 }
 
 Outcome CollectiveRun::wait() {
-  if (context_.size() == 1) context_.progress_alone();
+  if (context_.size() == 1) progress_alone(context_.port());
   if (!graph_.ready() && !context_.wait(graph_, number(), peers_)) return context_.give_up(number());
   const Outcome outcome = graph_.outcome();  // which counts as read, also where the report says more
   if (has_mismatch_.load(std::memory_order_relaxed)) context_.report(call_, number(), mismatch_);

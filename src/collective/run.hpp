@@ -36,6 +36,8 @@ class CollectiveRun {
   /// weft::Error for a message of another length, and for ranks that have called different collectives.
   Outcome wait();
 
+  [[nodiscard]] Algorithm algorithm() const noexcept { return context_.algorithms().of(call_); }
+  [[nodiscard]] const TeamHosts& hosts() const noexcept { return context_.algorithms().hosts(); }
   void begin_segment();
   void send(int peer, Bytes bytes, std::uint32_t step);
   void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early);

@@ -183,8 +183,8 @@ def lay_collective(layer, name):
     if re.search(rf"^  {name},$", (layer.root / "include/weft/collective/call.hpp").read_text(), re.MULTILINE):
         raise Refusal(f"there is a collective '{name}' already")
     layer.lay(f"src/collective/kinds/{name}.hpp", COLLECTIVE.format(name=name, Type=type_name(name)))
-    layer.enter("src/collective/kind_table.hpp", r'^#include "collective/kinds/\w+\.hpp"\n', f'#include "collective/kinds/{name}.hpp"\n')
-    layer.enter("src/collective/kind_table.hpp", r"using Kinds =\s+KindList<[\w,\s]+(?=>;)", f", {type_name(name)}")
+    layer.enter("src/collective/kinds/kind_table.hpp", r'^#include "collective/kinds/\w+\.hpp"\n', f'#include "collective/kinds/{name}.hpp"\n')
+    layer.enter("src/collective/kinds/kind_table.hpp", r"using Kinds =\s+KindList<[\w,\s]+(?=>;)", f", {type_name(name)}")
     layer.enter("include/weft/collective/call.hpp", r"^enum class CollectiveKind[^}]*(?=\})", f"  {name},\n")
     return 'the calls in include/weft/collective/, its test, its row in docs/guide/collectives.md: "How to add a collective"'
 

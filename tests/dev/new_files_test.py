@@ -33,7 +33,7 @@ class NewFiles(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("c++"), "there is no compiler")
     def test_a_collective_has_its_row_and_compiles(self):
-        self.assertEqual(self.lay("collective", "all_to_some"), ["include/weft/collective/call.hpp", "src/collective/kind_table.hpp",
+        self.assertEqual(self.lay("collective", "all_to_some"), ["include/weft/collective/call.hpp", "src/collective/kinds/kind_table.hpp",
                                                                 "src/collective/kinds/all_to_some.hpp"])
         self.compile("src/collective/collective_context.cpp")
 
@@ -67,12 +67,12 @@ class NewFiles(unittest.TestCase):
         self.assertIn(f"| [{number}]({path.split('/')[-1]}) | Pigeons carry credits | proposed |", (self.root / table).read_text())
 
     def test_nothing_is_laid_over_something_and_nothing_by_halves(self):
-        before = (self.root / "src/collective/kind_table.hpp").read_text()
+        before = (self.root / "src/collective/kinds/kind_table.hpp").read_text()
         for kind, name in (("collective", "gather"), ("collective", "Gather"), ("collective", "../x"), ("network", "tcp"), ("network", ""), ("study", "uts"),
                            ("test", "core/x"), ("test", "unit/nowhere/x"), ("decision", "?!")):
             with self.assertRaises(new_files.Refusal, msg=(kind, name)):
                 self.lay(kind, name)
-        self.assertEqual((self.root / "src/collective/kind_table.hpp").read_text(), before)
+        self.assertEqual((self.root / "src/collective/kinds/kind_table.hpp").read_text(), before)
         self.assertFalse((self.root / "src/x.hpp").exists())
 
     def test_unknown_kinds_end_with_2(self):

@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include <weft/collective/algorithms.hpp>
+
 #include "info/report.hpp"
 
 namespace weft::tools::info {
@@ -28,6 +30,22 @@ Json json_of(const std::vector<Component>& components) {
   return array;
 }
 
+/// A limit of 0: none.
+Json json_of_algorithms() {
+  Json array = Json::array();
+  for (const CollectiveAlgorithm& row : collective_algorithms())
+    array.push_back({{"collective", row.collective},
+                     {"algorithm", row.name},
+                     {"rounds", row.rounds},
+                     {"most_bytes", row.most_bytes},
+                     {"least_members", row.least_members},
+                     {"most_members", row.most_members},
+                     {"needs_hosts", row.needs_hosts},
+                     {"needs_equal_blocks", row.needs_equal_blocks},
+                     {"is_commutative", row.is_commutative}});
+  return array;
+}
+
 Json json_of(const AttributeState& state) {
   return {{"name", state.name},   {"variable", state.variable}, {"type", state.type},
           {"value", state.value}, {"source", state.source},     {"default", state.default_value},
@@ -51,6 +69,7 @@ std::string as_json(const Report& report) {
                      {"networks", json_of(report.networks)},
                      {"bootstraps", json_of(report.bootstraps)},
                      {"start", report.start},
+                     {"collectives", json_of_algorithms()},
                      {"attributes", std::move(attributes)}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

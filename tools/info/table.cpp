@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <weft/collective/algorithms.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -54,6 +56,28 @@ void append_components(std::string& text, const char* title, const std::vector<C
   }
 }
 
+std::string conditions_of(const CollectiveAlgorithm& row) {
+  std::string text;
+  const auto add = [&](bool holds, const std::string& words) {
+    if (holds) text += (text.empty() ? "" : ", ") + words;
+  };
+  add(row.needs_hosts, "several hosts");
+  add(row.most_bytes != 0,
+      fmt::format("up to {} bytes", base::size_text(static_cast<std::int64_t>(row.most_bytes))));
+  add(row.least_members != 0, fmt::format("{} members or more", row.least_members));
+  add(row.most_members != 0, fmt::format("up to {} members", row.most_members));
+  add(row.needs_equal_blocks, "equal blocks");
+  add(row.is_commutative, "commutative");
+  return text;
+}
+
+void append_algorithms(std::string& text) {
+  text +=
+      "\nalgorithms of collectives (the first that fits is taken, unless WEFT_COLLECTIVES names another)\n";
+  for (const CollectiveAlgorithm& row : collective_algorithms())
+    text += fmt::format("  {:<19}{:<14}{:<17}{}\n", row.collective, row.name, row.rounds, conditions_of(row));
+}
+
 void append_attributes(std::string& text, const std::vector<AttributeState>& attributes) {
   text +=
       "\nattributes (set by the program, else by the environment, else the default; a star: not the "
@@ -83,6 +107,7 @@ std::string as_table(const Report& report) {
   append_components(text, "networks", report.networks);
   append_components(text, "ways to start", report.bootstraps);
   text += wrapped("  a program that is started here takes ", report.start);
+  append_algorithms(text);
   append_attributes(text, report.attributes);
   return text;
 }

@@ -18,9 +18,8 @@ struct Allgather {
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const Blocks blocks = blocks_of_to(call, static_cast<std::size_t>(size));
-    if (size <= kPartners) return lay_out_direct(steps, call, blocks, rank, size);
-    if (!call.blocks_differ && call.to_count * call.reduction.element <= kAtOnceBytes)
-      return lay_out_doubling(steps, call, rank, size);
+    if (steps.algorithm() == Algorithm::direct) return lay_out_direct(steps, call, blocks, rank, size);
+    if (steps.algorithm() == Algorithm::bruck) return lay_out_bruck(steps, call, rank, size);
     lay_out_ring(steps, call, blocks, rank, size);
   }
 
@@ -43,9 +42,10 @@ struct Allgather {
     copy_own(steps, call, blocks, rank);
   }
 
-  /// By doubling (Bruck): blocks in the order of ranks counted from this one, twice as many after each round.
+  /// By doubling (Bruck's algorithm): blocks in the order of ranks counted from this one, twice as many after
+  /// each round.
   template <class Steps>
-  static void lay_out_doubling(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+  static void lay_out_bruck(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t bytes = call.count * call.reduction.element;
     const auto length_of = [&](int blocks) { return bytes * static_cast<std::size_t>(blocks); };
     std::byte* const blocks = steps.scratch(length_of(size));

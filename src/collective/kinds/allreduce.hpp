@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collective/kinds/call_checks.hpp"
+#include "collective/kinds/two_level.hpp"
 
 #include <bit>
 
@@ -16,46 +17,61 @@ struct Allreduce {
 
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
-    if (size == 1 || call.count * call.reduction.element <= kAtOnceBytes)
-      lay_out_short(steps, call, rank, size);
-    else if (call.reduction.is_ordered)
-      lay_out_ordered(steps, call, rank, size);
-    else
-      lay_out_long(steps, call, rank, size);
+    switch (steps.algorithm()) {
+      case Algorithm::two_level:
+        return lay_out_two_level(steps, call, rank);
+      case Algorithm::ring:
+        if (size > 1) return lay_out_ring(steps, call, rank, size);
+        break;
+      case Algorithm::binomial:
+        if (size > 1) return lay_out_tree(steps, call, rank, size);
+        break;
+      default:
+        break;
+    }
+    double_up(steps, call, call.from, {rank, size, kFirstStep}, [](int place) { return place; });
   }
 
  private:
-  /// By recursive doubling. The ranks beyond the largest power of two first send their elements to a
-  /// neighbour, and get the result from it at the end.
-  template <class Steps>
-  static void lay_out_short(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+  static constexpr std::uint32_t kFirstStep = 0;
+  struct Meeting {
+    int place;
+    int size;
+    std::uint32_t step;
+  };
+
+  /// By recursive doubling. The places beyond the largest power of two first send their elements to a
+  /// neighbour, and get the result from it at the end. `rank_of(place)`: of those that meet.
+  template <class Steps, class RankOf>
+  static void double_up(Steps& steps, const detail::CollectiveCall& call, const std::byte* mine,
+                        const Meeting& meeting, const RankOf& rank_of) {
     const std::size_t bytes = call.count * call.reduction.element;
-    const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
-    const int extra = size - core;
-    constexpr std::uint32_t kLend = 0;
-    constexpr std::uint32_t kReturn = 1;
-    constexpr std::uint32_t kFirst = 2;
-    if (rank < 2 * extra && rank % 2 == 0) {
-      steps.send(rank + 1, {call.from, bytes}, kLend);
-      steps.receive(rank + 1, {call.to, bytes}, kReturn, true);
+    const int own = meeting.place;
+    const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(meeting.size)));
+    const int extra = meeting.size - core;
+    const std::uint32_t lend = meeting.step;
+    const std::uint32_t give_back = meeting.step + 1;
+    if (own < 2 * extra && own % 2 == 0) {
+      steps.send(rank_of(own + 1), {mine, bytes}, lend);
+      if (mine == call.to) steps.join();
+      steps.receive(rank_of(own + 1), {call.to, bytes}, give_back, mine != call.to);
       steps.join();
       return;
     }
-    const std::byte* mine = call.from;
     const auto add = [&](std::byte* arrived, bool is_of_lower_ranks) {
       const bool is_first = call.reduction.is_ordered && is_of_lower_ranks;
       std::byte* const to = is_first ? arrived : call.to;
       steps.compute(to, is_first ? arrived : mine, is_first ? mine : arrived, call.count);
       mine = to;
     };
-    if (rank < 2 * extra) {
-      std::byte* const arrived = steps.receive_part(rank - 1, bytes, kLend);
+    if (own < 2 * extra) {
+      std::byte* const arrived = steps.receive_part(rank_of(own - 1), bytes, lend);
       steps.join();
       add(arrived, true);
     }
-    const int place = rank < 2 * extra ? rank / 2 : rank - extra;
-    const auto rank_at = [&](int other) { return other < extra ? 2 * other + 1 : other + extra; };
-    std::uint32_t step = kFirst;
+    const int place = own < 2 * extra ? own / 2 : own - extra;
+    const auto rank_at = [&](int other) { return rank_of(other < extra ? 2 * other + 1 : other + extra); };
+    std::uint32_t step = meeting.step + 2;
     for (int bit = 1; bit < core; bit *= 2, ++step) {
       steps.send(rank_at(place ^ bit), {mine, bytes}, step);
       std::byte* const arrived = steps.receive_part(rank_at(place ^ bit), bytes, step);
@@ -63,15 +79,32 @@ struct Allreduce {
       add(arrived, (place & bit) != 0);
     }
     if (mine != call.to) steps.copy(call.to, mine, bytes);
-    if (rank < 2 * extra) {
-      steps.send(rank - 1, {call.to, bytes}, kReturn);
+    if (own < 2 * extra) {
+      steps.send(rank_of(own - 1), {call.to, bytes}, give_back);
       steps.join();
     }
   }
 
+  template <class Steps>
+  static void lay_out_two_level(Steps& steps, const detail::CollectiveCall& call, int rank) {
+    const Leaders leaders(steps.hosts(), rank);
+    const std::span<std::byte> result{call.to, call.count * call.reduction.element};
+    if (!leaders.leads()) {
+      steps.send(leaders.own(), {call.from, result.size()}, Leaders::kUp);
+      steps.join();
+      steps.receive(leaders.own(), result, Leaders::kDown, false);  // where the elements lay that have left
+      return steps.join();
+    }
+    const std::byte* const mine = leaders.add_up(steps, call.to, call.from, result.size(), call.count);
+    double_up(steps, call, mine, {leaders.place(), leaders.count(), Leaders::kBetween},
+              [&](int place) { return leaders.at(place); });
+    leaders.send_down(steps, result);
+    steps.join();
+  }
+
   /// In the order of ranks: to rank 0, and from there to all.
   template <class Steps>
-  static void lay_out_ordered(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+  static void lay_out_tree(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t width = call.reduction.element;
     const int lowest =
         rank != 0 ? rank & -rank : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
@@ -103,7 +136,7 @@ struct Allreduce {
 
   /// Around a ring: first each rank collects the sum of one block, then the sums go around.
   template <class Steps>
-  static void lay_out_long(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+  static void lay_out_ring(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t width = call.reduction.element;
     const int right = (rank + 1) % size;
     const int left = (rank + size - 1) % size;

@@ -18,7 +18,7 @@ struct Alltoall {
                 {call.to, call.to_count * call.reduction.element}, true);
   }
 
-  /// Directly, with kPartners ranks at a time: in each round all ranks have others.
+  /// Directly, with kPartners ranks at a time, or one: in each round all ranks have others.
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const auto ranks = static_cast<std::size_t>(size);
@@ -32,12 +32,13 @@ struct Alltoall {
       from = kept;
     }
     const bool is_in_place = from != call.from;
+    const bool is_pairwise = steps.algorithm() == Algorithm::pairwise;
     for (int offset = 1; offset < size; ++offset) {
       const int to = (rank + offset) % size;
       const int source = (rank + size - offset) % size;
       steps.send(to, out.of(from, to), 0);
       steps.receive(source, in.of(call.to, source), 0, !is_in_place);
-      if (offset % kPartners == 0) steps.join();
+      if (is_pairwise || offset % kPartners == 0) steps.join();
     }
     steps.join();
     steps.copy(call.to + in.begin(rank), from + out.begin(rank), out.bytes(rank));

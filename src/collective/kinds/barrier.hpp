@@ -1,7 +1,7 @@
-// The barrier, by dissemination.
+// The barrier, by dissemination; between the leaders only, where there are several hosts.
 #pragma once
 
-#include "collective/kinds/steps.hpp"
+#include "collective/kinds/two_level.hpp"
 
 namespace weft::collective {
 
@@ -13,12 +13,35 @@ struct Barrier {
 
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall&, int rank, int size) {
-    std::uint32_t step = 0;
+    if (steps.algorithm() == Algorithm::two_level) return lay_out_two_level(steps, rank);
+    disseminate(steps, rank, size, 0, [](int place) { return place; });
+  }
+
+ private:
+  /// `rank_at(place)`: of those that meet.
+  template <class Steps, class RankAt>
+  static void disseminate(Steps& steps, int place, int size, std::uint32_t step, const RankAt& rank_at) {
     for (int distance = 1; distance < size; distance *= 2, ++step) {
-      steps.send((rank + distance) % size, {}, step);
-      steps.receive((rank + size - distance) % size, {}, step, true);
+      steps.send(rank_at((place + distance) % size), {}, step);
+      steps.receive(rank_at((place + size - distance) % size), {}, step, true);
       steps.join();
     }
+  }
+
+  template <class Steps>
+  static void lay_out_two_level(Steps& steps, int rank) {
+    const Leaders leaders(steps.hosts(), rank);
+    if (!leaders.leads()) {
+      steps.send(leaders.own(), {}, Leaders::kUp);
+      steps.receive(leaders.own(), {}, Leaders::kDown, true);
+      return steps.join();
+    }
+    leaders.for_members([&](int member) { steps.receive(member, {}, Leaders::kUp, true); });
+    steps.join();
+    disseminate(steps, leaders.place(), leaders.count(), Leaders::kBetween,
+                [&](int place) { return leaders.at(place); });
+    leaders.send_down(steps, {});
+    steps.join();
   }
 };
 

@@ -1,7 +1,8 @@
-// The broadcast, along a binomial tree.
+// The broadcast, along a binomial tree of all members, or of the leaders of hosts.
 #pragma once
 
 #include "collective/kinds/call_checks.hpp"
+#include "collective/kinds/two_level.hpp"
 
 #include <bit>
 
@@ -17,6 +18,7 @@ struct Broadcast {
   /// lowest bit.
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    if (steps.algorithm() == Algorithm::two_level) return lay_out_two_level(steps, call, rank);
     const int place = (rank + size - call.root) % size;
     const auto rank_at = [&](int other) { return (other + call.root) % size; };
     const int lowest =
@@ -31,6 +33,32 @@ struct Broadcast {
       }
       for (int child = lowest / 2; child > 0; child /= 2)
         if (place + child < size) steps.send(rank_at(place + child), bytes, 0);
+      steps.join();
+    });
+  }
+
+ private:
+  template <class Steps>
+  static void lay_out_two_level(Steps& steps, const detail::CollectiveCall& call, int rank) {
+    const Leaders leaders(steps.hosts(), rank, call.root);
+    const int place = leaders.place();
+    const int lowest =
+        place != 0 ? place & -place : static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaders.count())));
+    for_each_segment(call, [&](std::size_t first, std::size_t elements) {
+      const std::span<std::byte> bytes{call.to + first * call.reduction.element,
+                                       elements * call.reduction.element};
+      steps.begin_segment();
+      if (!leaders.leads()) {
+        steps.receive(leaders.own(), bytes, Leaders::kDown, true);
+        return steps.join();
+      }
+      if (place != 0) {
+        steps.receive(leaders.at(place - lowest), bytes, Leaders::kBetween, true);
+        steps.join();
+      }
+      for (int child = lowest / 2; child > 0; child /= 2)
+        if (place + child < leaders.count()) steps.send(leaders.at(place + child), bytes, Leaders::kBetween);
+      leaders.send_down(steps, bytes);
       steps.join();
     });
   }

@@ -19,8 +19,7 @@ struct Gather {
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t bytes = call.count * call.reduction.element;
-    if (!call.blocks_differ && size > kPartners && bytes * static_cast<std::size_t>(size) <= kAtOnceBytes)
-      return lay_out_tree(steps, call, rank, size);
+    if (steps.algorithm() == Algorithm::binomial) return lay_out_tree(steps, call, rank, size);
     if (rank != call.root) {
       steps.send(call.root, {call.from, bytes}, 0);
       return steps.join();

@@ -1,7 +1,8 @@
-// The reduction to one rank, along a binomial tree.
+// The reduction to one rank, along a binomial tree of all members, or of the leaders of hosts.
 #pragma once
 
 #include "collective/kinds/call_checks.hpp"
+#include "collective/kinds/two_level.hpp"
 
 namespace weft::collective {
 
@@ -19,6 +20,7 @@ struct Reduce {
 
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
+    if (steps.algorithm() == Algorithm::two_level) return lay_out_two_level(steps, call, rank);
     const std::size_t width = call.reduction.element;
     // In the order of ranks the tree is that of rank 0, which sends the result to the root.
     const int top = call.reduction.is_ordered ? 0 : call.root;
@@ -50,6 +52,38 @@ struct Reduce {
       if (rank == call.root && top != call.root) {
         steps.receive(top, {result, bytes}, kResult, false);
         steps.join();
+      }
+    });
+  }
+
+ private:
+  template <class Steps>
+  static void lay_out_two_level(Steps& steps, const detail::CollectiveCall& call, int rank) {
+    const Leaders leaders(steps.hosts(), rank, call.root);
+    const int place = leaders.place();
+    const std::size_t width = call.reduction.element;
+    for_each_segment(call, [&](std::size_t first, std::size_t elements) {
+      const std::size_t bytes = elements * width;
+      const std::byte* mine = call.from + first * width;
+      steps.begin_segment();
+      if (!leaders.leads()) {
+        steps.send(leaders.own(), {mine, bytes}, Leaders::kUp);
+        return steps.join();
+      }
+      std::byte* const sum = place == 0 ? call.to + first * width : steps.scratch(bytes);
+      mine = leaders.add_up(steps, sum, mine, bytes, elements);
+      for (int bit = 1; bit < leaders.count() && (place & bit) == 0; bit *= 2) {
+        if (place + bit >= leaders.count()) continue;
+        const std::byte* arrived = steps.receive_part(leaders.at(place + bit), bytes, Leaders::kBetween);
+        steps.join();
+        steps.compute(sum, mine, arrived, elements);
+        mine = sum;
+      }
+      if (place != 0) {
+        steps.send(leaders.at(place - (place & -place)), {mine, bytes}, Leaders::kBetween);
+        steps.join();
+      } else if (mine != sum) {
+        steps.copy(sum, mine, bytes);
       }
     });
   }

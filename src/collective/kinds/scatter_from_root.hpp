@@ -27,8 +27,7 @@ struct Scatter {
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t bytes = call.to_count * call.reduction.element;
-    if (!call.blocks_differ && size > kPartners && bytes * static_cast<std::size_t>(size) <= kAtOnceBytes)
-      return lay_out_tree(steps, call, rank, size);
+    if (steps.algorithm() == Algorithm::binomial) return lay_out_tree(steps, call, rank, size);
     if (rank != call.root) {
       steps.receive(call.root, {call.to, bytes}, 0, true);
       return steps.join();

@@ -3,9 +3,9 @@
 // `Steps` offers: send(peer, bytes, step) and receive(peer, buffer, step, early), which run at the same time
 // until join(); compute(to, a, b, elements) and copy(to, from, bytes), which run after all earlier steps;
 // scratch(bytes); receive_part(peer, bytes, step), which is scratch() and an early receive into it;
-// begin_segment(), after which steps do not wait for those of earlier segments. An early receive waits for no
-// other step: no step uses its buffer before the message has arrived. Between two ranks a step has one
-// message of a segment.
+// begin_segment(), after which steps do not wait for those of earlier segments; algorithm(), which was chosen
+// from the table, and hosts(), those of the members. An early receive waits for no other step: no step uses
+// its buffer before the message has arrived. Between two ranks a step has one message of a segment.
 #pragma once
 
 #include <weft/collective.hpp>
@@ -17,6 +17,19 @@
 #include <string_view>
 
 namespace weft::collective {
+
+/// The algorithms that collectives have (algorithm_table.hpp).
+enum class Algorithm : std::uint8_t {
+  any,
+  dissemination,
+  binomial,
+  doubling,
+  ring,
+  direct,
+  pairwise,
+  bruck,
+  two_level,
+};
 
 /// The buffer whose length a collective has on all ranks.
 enum class Length : std::uint8_t { none, of_from, of_to };

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -33,6 +34,9 @@ struct CalledCollective {
   /// "allreduce of 80 bytes (sum of floating point, 8 bytes each), number 3 of its Collective, at
   /// solver.cpp:41"
   [[nodiscard]] std::string text(bool with_place = true) const;
+  /// The same into memory of the caller, without its end if that does not fit; returns its length.
+  static constexpr std::size_t kMostText = 384;
+  std::size_t write(std::span<char> to, bool with_place) const noexcept;
   /// Returns true when they may be the same collective: everything but the length is equal.
   [[nodiscard]] bool fits(const CalledCollective& other) const noexcept;
   /// Returns true when the lengths may be those of one collective.

@@ -1,6 +1,6 @@
-#include "collective/roll_call.hpp"
+#include "collective/calls/roll_call.hpp"
 
-#include "collective/kind_table.hpp"
+#include "collective/kinds/kind_table.hpp"
 
 #include <algorithm>
 #include <cstring>

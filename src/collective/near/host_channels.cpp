@@ -1,4 +1,4 @@
-#include "collective/host_channels.hpp"
+#include "collective/near/host_channels.hpp"
 
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>

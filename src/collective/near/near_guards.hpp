@@ -26,9 +26,9 @@ struct NearReceive {
   std::span<std::byte> buffer;
 };
 
-/// Receives from ranks which send nothing to them: they end when the rank has left or failed, or has chosen to
-/// send a message of another length. And one from this rank that times out again and again: stores of other
-/// processes do not wake a thread that sleeps.
+/// Receives from ranks which send nothing to them: they end when the rank has left or failed, or has chosen
+/// to send a message of another length. And one from this rank that times out again and again: stores of
+/// other processes do not wake a thread that sleeps.
 class NearGuards final : public Completion {
  public:
   struct Guard {

@@ -25,8 +25,8 @@ namespace weft::collective {
 /// short messages, and a ring for the payloads of longer ones. Messages of a channel arrive in their order.
 /// A word says what a message is, and who waits for another one lets it lie.
 ///
-/// The thread that calls collectives sends and receives; nobody else does. Who has left the team has closed its
-/// inbox: what is written there is lost.
+/// The thread that calls collectives sends and receives; nobody else does. Who has left the team has closed
+/// its inbox: what is written there is lost.
 class HostChannels {
  public:
   /// With more members on a host no memory is shared.
@@ -108,8 +108,8 @@ class HostChannels {
     std::byte* ring = nullptr;
     std::uint32_t sent = 0;
     std::uint32_t known_received = 0;
-    std::uint64_t ring_head = 0;  // bytes that were ever used
-    std::uint64_t ring_tail = 0;  // bytes that are free again
+    std::uint64_t ring_head = 0;               // bytes that were ever used
+    std::uint64_t ring_tail = 0;               // bytes that are free again
     std::array<std::uint64_t, kSlots> ends{};  // ring_head after the message in each slot
   };
   struct In {
@@ -119,9 +119,7 @@ class HostChannels {
   };
 
   static constexpr std::size_t kStride = sizeof(Channel) + kRingBytes;
-  [[nodiscard]] std::size_t inbox_bytes() const noexcept {
-    return sizeof(Inbox) + members_.size() * kStride;
-  }
+  [[nodiscard]] std::size_t inbox_bytes() const noexcept { return sizeof(Inbox) + members_.size() * kStride; }
   [[nodiscard]] static Channel* channel_at(std::byte* inbox, int sender) noexcept {
     return reinterpret_cast<Channel*>(inbox + sizeof(Inbox) + static_cast<std::size_t>(sender) * kStride);
   }

@@ -1,8 +1,10 @@
-#include "collective/called.hpp"
+#include "collective/calls/called.hpp"
 
-#include "collective/kind_table.hpp"
+#include "collective/kinds/kind_table.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -21,6 +23,28 @@ void set_file(CalledCollective& called, std::string_view name) noexcept {
   std::memcpy(called.file, name.data(), name.size());
   called.file[name.size()] = '\0';
 }
+
+/// Writes words into memory of the caller; what does not fit is left out.
+class TextWriter {
+ public:
+  explicit TextWriter(std::span<char> to) noexcept : to_(to) {}
+  TextWriter& add(std::string_view words) noexcept {
+    const std::size_t count = std::min(words.size(), to_.size() - size_);
+    std::memcpy(to_.data() + size_, words.data(), count);
+    size_ += count;
+    return *this;
+  }
+  TextWriter& add(std::uint64_t number) noexcept {
+    char digits[20];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number);
+    return add(std::string_view(digits, end.ptr));
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::span<char> to_;
+  std::size_t size_ = 0;
+};
 
 constexpr std::uint64_t bit_of(int rank) noexcept { return std::uint64_t{1} << rank % 64; }
 
@@ -53,28 +77,32 @@ std::uint32_t signature_of(const detail::CollectiveCall& call) noexcept {
   return (static_cast<std::uint32_t>(call.kind) * 19 + more * 101) & 0xff;
 }
 
-std::string CalledCollective::text(bool with_place) const {
+std::size_t CalledCollective::write(std::span<char> to, bool with_place) const noexcept {
   const KindTraits& traits = traits_of(kind);
-  std::string text(traits.name);
+  TextWriter text(to);
+  text.add(traits.name);
   if (kind != detail::CollectiveKind::barrier) {
-    if (blocks_differ != 0) text += " of blocks that differ,";
-    if (is_ordered != 0) text += " in the order of ranks,";
-    text += " of " + std::to_string(bytes) + " bytes";
+    if (blocks_differ != 0) text.add(" of blocks that differ,");
+    if (is_ordered != 0) text.add(" in the order of ranks,");
+    text.add(" of ").add(bytes).add(" bytes");
     if (traits.reduces) {
-      text += " (";
-      if (known == detail::KnownOperator::none)
-        text += "an operator of the program";
-      else
-        text += kOperators[static_cast<std::size_t>(known)];
+      text.add(" (");
+      text.add(known == detail::KnownOperator::none ? "an operator of the program"
+                                                    : kOperators[static_cast<std::size_t>(known)]);
       if (element_kind != detail::ElementKind::other)
-        text += " of " + std::string(kElements[static_cast<std::size_t>(element_kind)]);
-      text += ", " + std::to_string(element) + " bytes each)";
+        text.add(" of ").add(kElements[static_cast<std::size_t>(element_kind)]);
+      text.add(", ").add(element).add(" bytes each)");
     }
-    if (traits.has_root) text += ", root " + std::to_string(root);
+    if (traits.has_root) text.add(", root ").add(static_cast<std::uint64_t>(std::max(root, 0)));
   }
-  text += ", number " + std::to_string(number + 1) + " of its Collective";
-  if (with_place && line != 0) text += ", at " + std::string(file) + ":" + std::to_string(line);
-  return text;
+  text.add(", number ").add(number + 1).add(" of its Collective");
+  if (with_place && line != 0) text.add(", at ").add(file).add(":").add(line);
+  return text.size();
+}
+
+std::string CalledCollective::text(bool with_place) const {
+  char words[kMostText];
+  return {words, write(words, with_place)};
 }
 
 bool CalledCollective::fits(const CalledCollective& other) const noexcept {

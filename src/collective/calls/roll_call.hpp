@@ -1,7 +1,7 @@
 // What the ranks have called in the place of each run: ranks that wait for long compare it.
 #pragma once
 
-#include "collective/called.hpp"
+#include "collective/calls/called.hpp"
 
 #include <weft/message.hpp>
 #include <weft/types.hpp>
