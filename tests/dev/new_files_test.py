@@ -33,8 +33,8 @@ class NewFiles(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("c++"), "there is no compiler")
     def test_a_collective_has_its_row_and_compiles(self):
-        self.assertEqual(self.lay("collective", "all_to_some"), ["include/weft/collective/call.hpp", "src/collective/kinds/kind_table.hpp",
-                                                                "src/collective/kinds/all_to_some.hpp"])
+        self.assertEqual(self.lay("collective", "all_to_some"), ["include/weft/collective/call.hpp", "src/collective/kinds/all_to_some.hpp",
+                                                                "src/collective/kinds/kind_table.hpp"])
         self.compile("src/collective/collective_context.cpp")
 
     @unittest.skipUnless(shutil.which("c++"), "there is no compiler")

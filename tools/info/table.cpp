@@ -64,7 +64,7 @@ std::string conditions_of(const CollectiveAlgorithm& row) {
   add(row.needs_hosts, "several hosts");
   add(row.most_bytes != 0,
       fmt::format("up to {} bytes", base::size_text(static_cast<std::int64_t>(row.most_bytes))));
-  add(row.least_members != 0, fmt::format("{} members or more", row.least_members));
+  add(row.least_members != 0, fmt::format("from {} members", row.least_members));
   add(row.most_members != 0, fmt::format("up to {} members", row.most_members));
   add(row.needs_equal_blocks, "equal blocks");
   add(row.is_commutative, "commutative");
@@ -74,8 +74,11 @@ std::string conditions_of(const CollectiveAlgorithm& row) {
 void append_algorithms(std::string& text) {
   text +=
       "\nalgorithms of collectives (the first that fits is taken, unless WEFT_COLLECTIVES names another)\n";
-  for (const CollectiveAlgorithm& row : collective_algorithms())
-    text += fmt::format("  {:<19}{:<14}{:<17}{}\n", row.collective, row.name, row.rounds, conditions_of(row));
+  for (const CollectiveAlgorithm& row : collective_algorithms()) {
+    text += fmt::format("  {:<19}{:<14}{:<17}{}", row.collective, row.name, row.rounds, conditions_of(row));
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
 }
 
 void append_attributes(std::string& text, const std::vector<AttributeState>& attributes) {

@@ -27,14 +27,14 @@ void connect(Collective& collective) {
 }
 
 class NearRanks : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(of, NearRanks, testing::Values(2, 3, 5, 9), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(of, NearRanks, testing::Values(2, 3, 6), testing::PrintToStringParamName());
 
 TEST_P(NearRanks, get_what_every_kind_promises_at_each_length) {
   CollectiveJob job(GetParam());
   job.run([](Collective& all, int) {
     connect(all);
     std::uint64_t salt = 1;
-    for (const std::size_t count : {0, 1, 6, 7, 250, 256, 257, 600}) {
+    for (const std::size_t count : {0, 6, 7, 256, 257}) {
       const std::string wrong = test::EveryKind(all, count, ++salt).wrong();
       EXPECT_EQ(wrong, "") << "with " << count << " elements";
     }
@@ -126,7 +126,7 @@ TEST_P(NearRanks, are_told_that_one_has_called_another_collective) {
 
 /// As the teams of hosts in LeaveAfter (collective_leave_test.cpp), of which some have what they wanted.
 TEST_P(NearRanks, leave_as_soon_as_they_have_their_result) {
-  for (int turn = 0; turn < 10; ++turn) {
+  for (int turn = 0; turn < 5; ++turn) {
     Ranks<Endpoint> ranks(GetParam());
     std::vector<std::unique_ptr<Collective>> collectives;
     for (int rank = 0; rank < ranks.size(); ++rank)
