@@ -91,7 +91,9 @@ void QueuedPosts::end(PendingPost& post, Outcome outcome) noexcept {
       break;
   }
   post.other = std::monostate();
-  end_unposted(context_, kept.unposted, *kept.completion, kept.user_data, outcome);
+  // A send without a completion object ends without a word, as it does elsewhere.
+  if (kept.completion != nullptr)
+    end_unposted(context_, kept.unposted, *kept.completion, kept.user_data, outcome);
 }
 
 const Completion* QueuedPosts::completion_of(const PendingPost& post) noexcept {
