@@ -147,6 +147,9 @@ bool ReceivePosts::try_receive_unexpected(MatchingEngine& engine, int source, st
       options.may_complete_now || options.handle != nullptr || options.timeout.count() != 0 ||
       options.tag_mask != ~std::uint64_t{0} || rank >= engines_.fast_path_sources())
     return false;
+  // Otherwise receives whose messages are always there would never get a fast path.
+  if (!engine.expectation().is_begun()) [[unlikely]]
+    engine.expectation().set_device(posts_.context.device);
   const bool was_there = engine.is_serial()
                              ? receiver_.try_receive_unexpected<NoLock>(engine, tag, rank, buffer,
                                                                         options.completion, options.user_data)
