@@ -50,10 +50,11 @@ struct PendingOperation {
   bool has_tag = false;          // false: any tag, or none
   bool is_collective = false;    // a message of a Collective: its tag says nothing to the program
   std::uint64_t tag = 0;
-  std::uint64_t size = 0;            // bytes; for a receive: the size of its buffer
-  std::uint64_t moved = 0;           // bytes that have been moved so far
-  const void* completion = nullptr;  // signalled at the end; never dereferenced
-  std::int32_t engine = -1;          // the engine that matches it
+  std::uint64_t tag_mask = ~std::uint64_t{0};  // of a receive: the bits that a message must have
+  std::uint64_t size = 0;                      // bytes; for a receive: the size of its buffer
+  std::uint64_t moved = 0;                     // bytes that have been moved so far
+  const void* completion = nullptr;            // signalled at the end; never dereferenced
+  std::int32_t engine = -1;                    // the engine that matches it
   std::int32_t device = -1;
   std::int32_t remote_id = -1;  // of the peer's object that it is for, which the peer has not exposed
   std::uint64_t identity = 0;   // with kind, engine and device: identifies an operation of an earlier report

@@ -18,8 +18,10 @@ std::string seconds_of(double seconds) {
   return text;
 }
 
-/// "tag 7", or "tag 7 of context key 12".
-std::string tag_of(const PendingOperation& operation) {
+/// "tag 7", "tag 7 of context key 12", or what a layer says.
+std::string tag_of(const ReportedOperation& reported) {
+  if (!reported.tag.empty()) return reported.tag;
+  const PendingOperation& operation = reported.operation;
   const auto engine = static_cast<std::uint32_t>(operation.engine);
   if (operation.engine < 0 ||
       (!weft::detail::is_context_engine(engine) && engine < weft::detail::kStreamEngines))
@@ -41,7 +43,7 @@ std::string line_of(const ReportedOperation& reported) {
   if (operation.is_collective)
     line += ", of a Collective";
   else if (operation.has_tag)
-    line += ", " + tag_of(operation);
+    line += ", " + tag_of(reported);
   else if (operation.kind == PendingKind::receive)
     line += ", any tag";
   line += operation.kind == PendingKind::receive ? ", room for " : ", ";
@@ -76,7 +78,8 @@ void add_wait(std::string& text, const Report& report, const ReportedWait& wait)
   text += '\n';
   if (wait.completion == nullptr || wait.is_whole) return;
   for (const ReportedOperation& reported : report.operations)
-    if (reported.operation.completion == wait.completion)
+    if (reported.operation.completion == wait.completion &&
+        (!wait.detail || wait.detail->includes(reported.operation)))
       text += "    signalled by: " + line_of(reported) + '\n';
 }
 
@@ -87,6 +90,20 @@ bool waits_for_all(const ReportedWait& wait) {
 
 std::string number_of(const void* completion) {
   return std::to_string(reinterpret_cast<std::uintptr_t>(completion));
+}
+
+/// The indices of the operations that the wait is for, and its step of a sequence.
+void add_detail(base::JsonWriter& json, const Report& report, const ReportedWait& wait) {
+  json.name("operations").begin_array();
+  for (std::size_t index = 0; index < report.operations.size(); ++index) {
+    const PendingOperation& operation = report.operations[index].operation;
+    if (operation.completion == wait.completion && wait.detail->includes(operation))
+      json.number(std::uint64_t{index});
+  }
+  json.end_array();
+  json.name("sequence").number(wait.detail->sequence);
+  json.name("step").number(wait.detail->step);
+  json.name("step_name").text(wait.detail->step_name);
 }
 
 }  // namespace
@@ -142,11 +159,13 @@ std::string to_json(const Report& report) {
     json.name("is_whole").boolean(wait.is_whole);
     integer("remote_id", wait.remote_id);
     json.name("refusal").text(wait.refusal);
+    if (wait.detail) add_detail(json, report, wait);
     json.end_object();
   }
   json.end_array();
   json.name("operations").begin_array();
-  for (const auto& [operation, seconds] : report.operations) {
+  for (const ReportedOperation& reported : report.operations) {
+    const PendingOperation& operation = reported.operation;
     json.begin_object();
     json.name("kind").text(to_string(operation.kind));
     json.name("state").text(operation.state);
@@ -154,14 +173,15 @@ std::string to_json(const Report& report) {
     json.name("has_tag").boolean(operation.has_tag);
     json.name("is_collective").boolean(operation.is_collective);
     json.name("tag").number(operation.tag);
-    json.name("tag_text").text(tag_of(operation));
+    json.name("tag_mask").number(operation.tag_mask);
+    json.name("tag_text").text(tag_of(reported));
     json.name("size").number(operation.size);
     json.name("moved").number(operation.moved);
     json.name("completion").text(number_of(operation.completion));
     integer("engine", operation.engine);
     integer("device", operation.device);
     integer("remote_id", operation.remote_id);
-    json.name("seconds").real(seconds);
+    json.name("seconds").real(reported.seconds);
     json.end_object();
   }
   json.end_array();
@@ -188,6 +208,16 @@ std::string to_json(const Report& report) {
   for (const std::uint16_t id : report.exposed) json.number(std::uint64_t{id});
   json.end_array();
   json.name("has_more_exposed").boolean(report.has_more_exposed);
+  json.name("sequences").begin_array();
+  for (const ReportedSequence& sequence : report.sequences) {
+    json.begin_object();
+    json.name("sequence").number(sequence.sequence);
+    json.name("steps").number(sequence.steps);
+    json.name("name").text(sequence.name);
+    json.name("last").text(sequence.last);
+    json.end_object();
+  }
+  json.end_array();
   json.name("layers").begin_array();
   for (const std::string& layer : report.layers) json.text(layer);
   json.end_array();

@@ -4,10 +4,33 @@
 #include "core/diagnosis/pending.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace weft::core {
+
+/// What a layer above weft knows of a wait (WaitDetail).
+struct ReportedDetail {
+  bool has_tag = false;
+  std::uint64_t tag = 0, tag_mask = 0;
+  std::int32_t peer = -1;
+  std::uint64_t sequence = 0, step = 0;
+  std::string step_name;
+
+  /// Returns true when the wait may be for an operation with this peer and tag.
+  [[nodiscard]] bool includes(const PendingOperation& operation) const noexcept {
+    if (has_tag && operation.has_tag && ((operation.tag ^ tag) & tag_mask & operation.tag_mask) != 0)
+      return false;
+    return peer < 0 || operation.peer < 0 || operation.peer == peer;
+  }
+};
+
+/// A copy of a SequenceState.
+struct ReportedSequence {
+  std::uint64_t sequence = 0, steps = 0;
+  std::string name, last;
+};
 
 /// A copy of a waiting thread's record.
 struct ReportedWait {
@@ -27,10 +50,12 @@ struct ReportedWait {
   std::int32_t remote_id = -1;  // the id of the peer's object that a post is for
   bool is_task = false;         // `thread` is the task's number
   const char* refusal = "";     // why the post was refused last
+  std::optional<ReportedDetail> detail{};
 };
 
 struct ReportedOperation {
   PendingOperation operation;
+  std::string tag;     // in the words of a layer above weft; empty: it has none
   double seconds = 0;  // since it was first seen, by an earlier report; 0: not seen before
 };
 
@@ -59,6 +84,7 @@ struct Report {
   std::vector<ReportedRefusals> refusals;
   std::vector<std::uint16_t> exposed;  // the lowest ids
   bool has_more_exposed = false;
+  std::vector<ReportedSequence> sequences;
   std::vector<std::string> layers;  // what layers above weft say of themselves
   std::vector<std::string> notes;   // what is left out, and what could not be read
 };

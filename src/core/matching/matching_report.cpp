@@ -50,8 +50,13 @@ void MatchingEngine::describe(PendingList& list) noexcept {
     if (side == MatchSide::unexpected && record.unexpected == nullptr) return;
     PendingOperation operation =
         side == MatchSide::posted ? receive_of(record) : message_of(*record.unexpected, is_held);
-    // In ordered engines any_tag is all ones.
-    if (order_ != nullptr && operation.tag == any_tag) operation.has_tag = false;
+    // Ordered engines have one policy, and rank_only stands for a mask; in them any_tag is all ones.
+    if (order_ != nullptr && side == MatchSide::posted) {
+      operation.peer = static_cast<std::int32_t>(record.key().source);
+      if (static_cast<MatchingPolicy>(record.key().policy) == MatchingPolicy::rank_only)
+        operation.tag_mask = record.tag_mask;
+      operation.has_tag = operation.tag != any_tag && operation.tag_mask != 0;
+    }
     operation.engine = id_;
     operation.is_collective = needed_ranks_.is_collective(operation.tag);
     operation.identity = std::uint64_t{record.index()} << 32 | record.generation();

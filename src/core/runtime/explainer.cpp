@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -25,6 +26,8 @@ namespace {
 constexpr std::size_t kListed = 32;  // operations of each kind: a report is one message of a socket
 constexpr std::size_t kListedWaits = 64;
 constexpr std::size_t kListedIds = 256;
+constexpr std::size_t kListedSequences = 64;
+constexpr std::size_t kLongestTag = 256;
 
 void write_all(const std::string& text) noexcept {
   std::size_t written = 0;
@@ -157,6 +160,11 @@ void Explainer::add_waits(core::Report& report) {
       return;
     }
     Where where = where_of(thread);
+    WaitDetail detail;
+    std::optional<core::ReportedDetail> reported_detail;
+    if (find_detail_in_layers(report.rank, thread.place.what, detail))
+      reported_detail = {detail.has_tag,  detail.tag,  detail.tag_mask, detail.peer,
+                         detail.sequence, detail.step, detail.step_name};
     report.waits.push_back({.what = thread.place.what,
                             .file = std::move(where.file),
                             .function = std::move(where.function),
@@ -171,7 +179,8 @@ void Explainer::add_waits(core::Report& report) {
                             .is_in_handler = thread.is_in_handler,
                             .is_whole = thread.place.is_whole,
                             .remote_id = thread.remote_id,
-                            .refusal = refusal_of(thread)});
+                            .refusal = refusal_of(thread),
+                            .detail = std::move(reported_detail)});
   });
   if (left_out != 0) report.notes.push_back("and " + std::to_string(left_out) + " more threads wait");
   list_waits_of_layers(
@@ -195,6 +204,14 @@ void Explainer::add_waits(core::Report& report) {
                          .is_task = wait.is_task});
       },
       &report);
+  list_sequences_of_layers(
+      report.rank,
+      [](void* context, const SequenceState& state) {
+        auto& sequences = static_cast<core::Report*>(context)->sequences;
+        if (sequences.size() < kListedSequences)
+          sequences.push_back({state.sequence, state.steps, state.name, state.last});
+      },
+      &report);
   for (core::ReportedWait& wait : report.waits)
     if (wait.completion != nullptr) wait.exposed = runtime_.exposures().id_of(wait.completion);
 }
@@ -208,7 +225,13 @@ void Explainer::add_operations(core::Report& report) {
     const auto known = seen_.find(name);
     const std::int64_t since = known != seen_.end() ? known->second : base::now_ns();
     seen.emplace(name, since);
-    report.operations.push_back({operation, known != seen_.end() ? seconds_since(since) : 0});
+    std::array<char, kLongestTag> tag{};
+    if (operation.engine >= 0 && operation.has_tag)
+      static_cast<void>(name_tag_by_layers(
+          report.rank,
+          {static_cast<std::uint32_t>(operation.engine), operation.peer, operation.tag, operation.tag_mask},
+          tag));
+    report.operations.push_back({operation, tag.data(), known != seen_.end() ? seconds_since(since) : 0});
   }
   seen_ = std::move(seen);
   for (std::size_t kind = 0; kind < core::kPendingKinds; ++kind) {

@@ -197,6 +197,44 @@ TEST(Explain, TrustsNoReport) {
   EXPECT_NE(text.find("from rank 99"), std::string::npos);
 }
 
+/// A report with one wait, of which a layer knows what it is for.
+std::string waiting_in_layer(const std::string& more, const std::string& operations,
+                             const std::string& sequences) {
+  return R"({"waits":[{"what":"number 2 of its collectives","file":"a.cpp","line":3,"peer":-1,"exposed":-1,"seconds":2,)"
+         R"("completion":"77","is_for_all":false,)" +
+         more + R"(}],"operations":[)" + operations + R"(],"sequences":[)" + sequences + "]}";
+}
+
+TEST(Explain, NamesOnlyTheOperationsThatAWaitIsFor) {
+  const std::string two = operation("receive", 1, 7, "posted") + "," + operation("receive", 1, 9, "posted");
+  const std::string text = explain({{waiting_in_layer(R"("operations":[1])", two, ""), ""}, {kComputes, ""}});
+  EXPECT_NE(text.find("for a message from rank 1 with tag 9, which rank 1 has not sent."), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("tag 7"), std::string::npos) << text;
+  const std::string outside =
+      explain({{waiting_in_layer(R"("operations":[5])", two, ""), ""}, {kComputes, ""}});
+  EXPECT_NE(outside.find("for number 2 of its collectives"), std::string::npos) << outside;
+}
+
+TEST(Explain, NamesARankThatTakesAnotherStep) {
+  const auto rank = [](const std::string& step, int steps) {
+    return waiting_in_layer(
+        R"("is_whole":true,"operations":[],"sequence":1,"step":2,"step_name":")" + step + "\"", "",
+        R"({"sequence":1,"steps":)" + std::to_string(steps) + R"(,"name":"world","last":")" + step + "\"}");
+  };
+  const std::string other = explain({{rank("MPI_Bcast", 2), ""}, {rank("MPI_Reduce", 2), ""}});
+  EXPECT_NE(other.find("but rank 1 has called MPI_Reduce as number 2 there: all ranks must call the same"),
+            std::string::npos)
+      << other;
+  const std::string late =
+      explain({{rank("MPI_Bcast", 2), ""},
+               {R"({"waits":[],"operations":[],"sequences":[{"sequence":1,"steps":1,"name":"world",)"
+                R"("last":"MPI_Barrier"}]})",
+                ""}});
+  EXPECT_NE(late.find("; rank 1 has not called it yet."), std::string::npos) << late;
+  EXPECT_NE(late.find("There is no circle: rank 1 is waited for"), std::string::npos) << late;
+}
+
 TEST(Explain, StaysReadableWithManyRanks) {
   std::vector<RankAnswer> answers(1000, {waiting("a counter", operation("receive", 1, 1, "posted")), ""});
   answers[1] = {kComputes, ""};

@@ -22,6 +22,19 @@ struct WaitReport {
   bool is_whole = false;        ///< `what` says all: the operations behind it are not the program's
   std::int64_t remote_id = -1;  ///< the id of the peer's object that a post is for
   std::string refusal;          ///< why the post was refused last
+  /// The operations that it is for, by index; std::nullopt: those that signal its completion object.
+  std::optional<std::vector<std::size_t>> operations{};
+  std::uint64_t sequence = 0;  ///< it is a step of this sequence; 0: of none
+  std::uint64_t step = 0;
+  std::string step_name{};
+};
+
+/// How far a rank has come in a sequence of steps that all its members take in the same order.
+struct SequenceReport {
+  std::uint64_t sequence = 0;
+  std::uint64_t steps = 0;
+  std::string name;
+  std::string last;
 };
 
 struct OperationReport {
@@ -30,8 +43,9 @@ struct OperationReport {
   std::int64_t peer = -1;
   bool has_tag = false;
   std::uint64_t tag = 0;
-  std::string tag_text{};      ///< "tag 7 of context key 12"; empty: the tag is all
-  bool is_collective = false;  ///< its tag says nothing to the program
+  std::uint64_t tag_mask = ~std::uint64_t{0};  ///< of a receive: the bits that count
+  std::string tag_text{};                      ///< "tag 7 of context key 12"; empty: the tag is all
+  bool is_collective = false;                  ///< its tag says nothing to the program
   std::uint64_t size = 0;
   std::string completion;
   double seconds = 0;           ///< time since an earlier check saw it
@@ -60,6 +74,7 @@ struct RankReport {
   std::vector<RefusalsReport> refusals;
   std::vector<std::int64_t> exposed;  ///< the lowest ids under which objects are exposed
   bool has_more_exposed = false;
+  std::vector<SequenceReport> sequences;
   std::vector<std::string> layers;  ///< sentences of layers above weft about themselves
 };
 

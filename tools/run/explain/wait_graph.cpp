@@ -29,7 +29,7 @@ const OperationReport* find_send(const ObservedRank& from, int to, const Operati
   if (!from.report) return nullptr;
   for (const OperationReport& operation : from.report->operations)
     if (operation.kind == "send" && operation.peer == to &&
-        (!receive.has_tag || operation.tag == receive.tag))
+        (!receive.has_tag || ((operation.tag ^ receive.tag) & receive.tag_mask) == 0))
       return &operation;
   return nullptr;
 }
@@ -114,6 +114,30 @@ std::string describe(const Ranks& ranks, int rank, const OperationReport& operat
                      operation.state);
 }
 
+/// Describes what other ranks do in the place of a step that `rank` waits in: "; rank 1 has called MPI_Reduce
+/// there". Ranks that have not come so far are added to `awaited`.
+std::string describe_step(const Ranks& ranks, int rank, const WaitReport& wait, std::vector<int>& awaited) {
+  if (wait.sequence == 0) return "";
+  std::vector<int> behind;
+  std::string text;
+  for (std::size_t other = 0; other < ranks.size(); ++other) {
+    if (!ranks[other].report || static_cast<int>(other) == rank) continue;
+    for (const SequenceReport& sequence : ranks[other].report->sequences) {
+      if (sequence.sequence != wait.sequence) continue;
+      if (sequence.steps < wait.step)
+        behind.push_back(static_cast<int>(other));
+      else if (sequence.steps == wait.step && sequence.last != wait.step_name && text.empty())
+        text = fmt::format("; but rank {} has called {} as number {} there: all ranks must call the same",
+                           other, sequence.last, wait.step);
+    }
+  }
+  if (behind.empty()) return text;
+  for (const int other : behind)
+    if (std::ranges::find(awaited, other) == awaited.end()) awaited.push_back(other);
+  return text +
+         fmt::format("; {} {} not called it yet", name_ranks(behind), behind.size() == 1 ? "has" : "have");
+}
+
 /// The purpose of a `wait` of `rank`, and the ranks that could end it.
 Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
   const RankReport& own = *ranks[static_cast<std::size_t>(rank)].report;
@@ -154,6 +178,11 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
 
   if (wait.is_whole) {
     reason.sentence += wait.what;
+    if (wait.operations)
+      for (const std::size_t index : *wait.operations)
+        if (index < own.operations.size() && own.operations[index].peer >= 0 &&
+            std::ranges::find(reason.awaited, own.operations[index].peer) == reason.awaited.end())
+          reason.awaited.push_back(static_cast<int>(own.operations[index].peer));
     if (wait.peer >= 0) {
       reason.awaited.push_back(static_cast<int>(wait.peer));
     } else {
@@ -164,16 +193,24 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
     }
     if (!reason.awaited.empty())
       reason.sentence += fmt::format(", and there for {}", name_ranks(reason.awaited));
+    reason.sentence += describe_step(ranks, rank, wait, reason.awaited);
     return reason;
   }
 
   std::vector<const OperationReport*> causes;
-  for (const OperationReport& operation : own.operations)
-    if (wait.completion != "0" && operation.completion == wait.completion) causes.push_back(&operation);
+  if (wait.operations) {
+    for (const std::size_t index : *wait.operations)
+      if (index < own.operations.size()) causes.push_back(&own.operations[index]);
+  } else {
+    for (const OperationReport& operation : own.operations)
+      if (wait.completion != "0" && operation.completion == wait.completion) causes.push_back(&operation);
+  }
   const bool is_direct = !causes.empty();
   if (!is_direct) {
     reason.sentence += wait.what;
-    if (wait.peer >= 0) reason.sentence += fmt::format(" to rank {}", wait.peer);
+    if (wait.peer >= 0 && !wait.operations) reason.sentence += fmt::format(" to rank {}", wait.peer);
+    if (const std::string held = wait.operations ? held_messages(own, wait.peer) : ""; !held.empty())
+      reason.sentence += fmt::format("; what rank {} holds meanwhile does not fit: {}", rank, held);
     if (wait.exposed >= 0)
       reason.sentence +=
           fmt::format(", to which ranks send as id {}: no operation of its own will signal it", wait.exposed);
@@ -181,7 +218,7 @@ Reason reason_of(const Ranks& ranks, int rank, const WaitReport& wait) {
     // considered.
     for (const OperationReport& operation : own.operations)
       if (operation.kind != "held message" && (wait.peer < 0 || operation.peer == wait.peer) &&
-          wait.exposed < 0)
+          wait.exposed < 0 && !wait.operations)
         causes.push_back(&operation);
     if (!causes.empty()) reason.sentence += "; pending there: ";
   }

@@ -100,9 +100,8 @@ WEFT_READS_RACILY void RendezvousSender::describe(PendingList& list) const noexc
     const std::uint16_t engine = concurrent::racy_read(request.engine);
     operation.is_collective =
         concurrent::racy_read(request.needs_all_ranks) && is_collective(engine, operation.tag);
-    // So that the tag is shown without its context.
-    if (operation.kind == PendingKind::send && (engine >= kEngineIds || detail::is_context_engine(engine)))
-      operation.engine = engine;
+    // So that the tag is shown in the words of who uses the engine, or without its context.
+    if (operation.kind == PendingKind::send) operation.engine = engine;
     operation.size = concurrent::racy_read(request.size);
     operation.moved = concurrent::racy_read(request.sent);
     operation.completion = concurrent::racy_read(request.completion);
