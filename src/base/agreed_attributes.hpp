@@ -26,6 +26,8 @@ inline constexpr std::array kAgreedAttributes = {
     AgreedAttribute{Attribute::rendezvous_device},
     AgreedAttribute{Attribute::host_id},
     AgreedAttribute{Attribute::collectives},
+    // What is checked travels with each message.
+    AgreedAttribute{Attribute::mpi_check},
     AgreedAttribute{Attribute::remote_network, "mixed"},
     AgreedAttribute{Attribute::ofi_provider, "ofi"},
     AgreedAttribute{Attribute::tcp_authenticate, "tcp"},

@@ -27,7 +27,7 @@ struct Object {
   Object& operator=(const Object&) = delete;
   ~Object();
 
-  const Kind kind;
+  Kind kind;
   std::atomic<std::int32_t> references{1};
   std::atomic<std::int32_t> number{0};  // of the handle, if MPI_..._toint has given it one
   std::uint32_t predefined = 0;         // its handle, if it is predefined
