@@ -1,5 +1,7 @@
 #include "bindings/mpi/communicators/communicator.hpp"
 
+#include "bindings/mpi/communicators/known.hpp"
+
 namespace weft::mpi {
 
 Communicator* communicator_world = nullptr;
@@ -12,9 +14,12 @@ Communicator::Communicator(std::uint32_t own_context, Group* own_group, Group* o
       local(own_group),
       remote(other_group),
       rank(own_group->rank_of(own_world_rank)),
-      size(own_group->size()) {}
+      size(own_group->size()) {
+  note_communicator(*this);
+}
 
 Communicator::~Communicator() {
+  forget_communicator(*this);
   release(local);
   release(remote);
   release(errhandler);

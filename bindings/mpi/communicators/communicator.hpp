@@ -46,11 +46,12 @@ struct Communicator : Object {
   std::uint32_t context;
   Group* const local;
   Group* const remote;
-  int rank;  // of this process in the local group
-  int size;  // of the local group
-  std::atomic<std::uint32_t> collectives[2]{};
-  Errhandler* errhandler = &errors_are_fatal;  // retained
-  Info* info = nullptr;                        // retained; what was given to it
+  int rank;                                     // of this process in the local group
+  int size;                                     // of the local group
+  std::atomic<std::uint32_t> collectives[2]{};  // twice those that do not return at once, and that do
+  std::atomic<const char*> last_collective[2] = {"", ""};  // the calls, for explanations
+  Errhandler* errhandler = &errors_are_fatal;              // retained
+  Info* info = nullptr;                                    // retained; what was given to it
   std::string name;
   Attributes attributes{KeyvalOf::communicator};
   std::unique_ptr<Topology> topology;

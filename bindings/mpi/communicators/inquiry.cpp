@@ -1,5 +1,6 @@
 // What a communicator is: ranks, groups, names, info; and its end.
 #include "bindings/mpi/communicators/communicators_calls.hpp"
+#include "bindings/mpi/communicators/known.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -50,6 +51,7 @@ void comm_compare(Communicator& one, Communicator& other, int* result) {
 }
 
 void comm_set_name(Communicator& communicator, const char* name) {
+  const std::lock_guard lock(communicators_mutex());
   communicator.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));
 }
 void comm_get_name(MPI_Comm comm, char* name, int* length) {

@@ -1,6 +1,7 @@
 // MPI_Comm_dup, MPI_Comm_split, MPI_Comm_create and their like.
 #include "bindings/mpi/collectives/inter.hpp"
 #include "bindings/mpi/communicators/communicators_calls.hpp"
+#include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/creation/creation.hpp"
 #include "bindings/mpi/creation/intercommunicators.hpp"
 
@@ -31,7 +32,9 @@ Task receive_context(Channel channel, Communicator* made, std::uint32_t first) {
   } else {
     co_await broadcast(channel, &context, 4, byte_type, 0);
   }
+  forget_communicator(*made);
   made->context = context;
+  note_communicator(*made);
 }
 
 void duplicate_later(Communicator& communicator, const Info* info, MPI_Comm* made, MPI_Request* request) {
