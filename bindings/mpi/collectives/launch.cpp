@@ -1,5 +1,6 @@
 #include "bindings/mpi/collectives/launch.hpp"
 #include "bindings/mpi/communicators/fail_on.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/objects/current_call.hpp"
 
 #include <atomic>
@@ -42,18 +43,20 @@ class Waiter final : public TaskEnd {
   void task_has_ended() noexcept override {
     if (state_.exchange(kEnded, std::memory_order_acq_rel) == kWaiting) request_signals().wake();
   }
-  void wait() noexcept {
+  /// `number`: of the collective among those of its communicator.
+  void wait(const Communicator& communicator, int number) noexcept {
     int state = state_.load(std::memory_order_acquire);
     if (state == kEnded || !state_.compare_exchange_strong(state, kWaiting, std::memory_order_acq_rel,
                                                            std::memory_order_acquire))
       return;
-    world->endpoint.wait_condition({[](const void* waiter) noexcept {
-                                      return static_cast<const Waiter*>(waiter)->state_.load(
-                                                 std::memory_order_acquire) == kEnded;
-                                    },
-                                    this,
-                                    &request_signals(),
-                                    {current_call, {}, -1, false, false}});
+    wait_in_call(
+        [](const void* waiter) noexcept {
+          return static_cast<const Waiter*>(waiter)->state_.load(std::memory_order_acquire) == kEnded;
+        },
+        this, &request_signals(),
+        [&] {
+          return WaitPurpose{WaitPurpose::What::collective, &communicator, MPI_PROC_NULL, number};
+        });
   }
 
  private:
@@ -63,12 +66,19 @@ class Waiter final : public TaskEnd {
 
 }  // namespace
 
+int note_collective(Communicator& communicator, bool is_immediate) noexcept {
+  const int which = static_cast<int>(is_immediate);
+  communicator.last_collective[which].store(current_call, std::memory_order_relaxed);
+  return static_cast<int>(communicator.collectives[which].load(std::memory_order_relaxed) / 2);
+}
+
 void launch(Task task, Request& request) { carry_out(std::move(task), request); }
 
 void run(Communicator& communicator, Task task) {
   Waiter waiter;
+  const int number = note_collective(communicator, false);
   task.start(waiter);
-  waiter.wait();
+  waiter.wait(communicator, number);
   try {
     task.await_resume();
   } catch (const Failure& failure) {
@@ -79,6 +89,8 @@ void run(Communicator& communicator, Task task) {
 void begin(Communicator& communicator, Task task, MPI_Request* handle) {
   Request* const request = take_request(communicator);
   request->what = Request::What::work;
+  request->tag = note_collective(communicator, true);
+  request->peer = 1;
   *handle = handle_of<MPI_Request>(request);
   carry_out(std::move(task), *request);
 }

@@ -13,6 +13,9 @@ namespace weft::mpi {
 void run(Communicator& communicator, Task task);
 /// Begins it; it ends with the request.
 void begin(Communicator& communicator, Task task, MPI_Request* request);
+/// Notes for explanations that the current call is the communicator's last collective. Returns its number,
+/// from 1.
+int note_collective(Communicator& communicator, bool is_immediate) noexcept;
 /// Begins it for a request that exists.
 void launch(Task task, Request& request);
 
@@ -37,6 +40,8 @@ void prepare(Communicator& communicator, MPI_Request* handle, Make make) {
   static_cast<void>(work->make_task(work->channel));  // what is wrong with the arguments is said here
   Request* const request = take_request(communicator);
   request->what = Request::What::work;
+  request->tag = note_collective(communicator, false);
+  request->peer = 0;
   request->is_persistent = true;
   request->is_active = false;
   request->status = empty_status();

@@ -1,6 +1,8 @@
 #include "bindings/mpi/communicators/report.hpp"
 
+#include "bindings/mpi/callers/place.hpp"
 #include "bindings/mpi/errors/classes.hpp"
+#include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/transport/world.hpp"
 
 #include <cstdio>
@@ -42,6 +44,8 @@ int report_current(const char* call, Communicator* communicator) noexcept {
   if (world != nullptr) line += "rank " + std::to_string(own_world_rank) + ": ";
   line += std::string(call) + object + ": " + text + " (" +
           (*name != 0 ? std::string(name) : "error code " + std::to_string(code)) + ")";
+  if (const std::string place = described(place_of(current_caller)); !place.empty())
+    line += ", called at " + place;
   end_job(code, line);
 }
 

@@ -1,6 +1,7 @@
 // What the generated entry points share: the arguments of the program as objects, checked.
 #pragma once
 
+#include "bindings/mpi/check/handles.hpp"
 #include "bindings/mpi/communicators/report.hpp"
 #include "bindings/mpi/datatypes/datatype.hpp"
 #include "bindings/mpi/groups/group.hpp"

@@ -1,7 +1,9 @@
 #include "bindings/mpi/environment/lifetime.hpp"
 
 #include "bindings/mpi/communicators/communicator.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/requests/request.hpp"
+#include "bindings/mpi/roll_call/roll_call.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <atomic>
@@ -10,6 +12,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 namespace weft::mpi {
 
@@ -63,12 +66,16 @@ void join() {
   own_world_rank = world->runtime.rank();
   open_request_signals();
   own_communicators.emplace(world->runtime.size());
-  world->runtime.barrier();
+  is_checked = std::string_view(world->runtime.attribute("mpi_check")) == "yes";
+  open_explanations();
+  wait_for_all_ranks();
 }
 
 void leave() {
   world->endpoint.wait_drained();
-  world->runtime.barrier();
+  finish_roll_calls();
+  wait_for_all_ranks();
+  close_explanations();
   close_request_signals();
   own_communicators.reset();
   world = nullptr;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -33,8 +34,11 @@ struct LongWait {
   std::string step_name;
 };
 
-/// A sequence is told apart by the context of its communicator; 0 is none.
-std::uint64_t sequence_of(std::uint32_t context) noexcept { return std::uint64_t{context} + 1; }
+/// A sequence is told apart by the context of its communicator, in which immediate collectives are counted by
+/// themselves; 0 is none.
+std::uint64_t sequence_of(std::uint32_t context, int is_immediate) noexcept {
+  return std::uint64_t{context} * 2 + static_cast<unsigned>(is_immediate) + 1;
+}
 
 LongWait long_wait(const WaitPurpose& purpose) {
   using What = WaitPurpose::What;
@@ -65,18 +69,22 @@ LongWait long_wait(const WaitPurpose& purpose) {
       if (!is_any) detail.peer = communicator->peer(purpose.peer);
       break;
     }
-    case What::collective:
-      wait.what = "number " + std::to_string(purpose.tag) + " of its collectives";
+    case What::collective: {
+      const int which = purpose.peer == 1 ? 1 : 0;
+      wait.what = "number " + std::to_string(purpose.tag) + " of its " + (which == 1 ? "immediate " : "") +
+                  "collectives";
       detail.has_tag = true;
-      detail.tag = key_of(communicator->hidden_context(), 0);
-      detail.tag_mask = kHiddenMask;
-      detail.sequence = sequence_of(communicator->context);
+      const bool is_of_neighbours = std::strstr(current_call, "eighbor") != nullptr;
+      detail.tag = key_of(is_of_neighbours ? communicator->context | 2 : communicator->hidden_context(), 0);
+      detail.tag_mask = is_of_neighbours ? kContextMask : kHiddenMask;
+      detail.sequence = sequence_of(communicator->context, which);
       detail.step = static_cast<std::uint64_t>(purpose.tag);
       // Of an older one that is still under way the name is not known.
-      if (communicator->collectives.load(std::memory_order_relaxed) ==
+      if (communicator->collectives[which].load(std::memory_order_relaxed) / 2 ==
           static_cast<std::uint32_t>(purpose.tag))
-        wait.step_name = communicator->last_collective.load(std::memory_order_relaxed);
+        wait.step_name = communicator->last_collective[which].load(std::memory_order_relaxed);
       break;
+    }
   }
   return wait;
 }
@@ -133,9 +141,10 @@ class Waits final : public detail::WaitSource {
   void list_sequences(void (*add)(void*, const detail::SequenceState&), void* context) override {
     visit_communicators([&](const Communicator& communicator) {
       const std::string name = communicator.described();
-      add(context,
-          {sequence_of(communicator.context), communicator.collectives.load(std::memory_order_relaxed),
-           name.c_str(), communicator.last_collective.load(std::memory_order_relaxed)});
+      for (const int which : {0, 1})
+        add(context, {sequence_of(communicator.context, which),
+                      communicator.collectives[which].load(std::memory_order_relaxed) / 2, name.c_str(),
+                      communicator.last_collective[which].load(std::memory_order_relaxed)});
     });
   }
 

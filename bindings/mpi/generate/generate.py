@@ -1,6 +1,7 @@
 """Writes what the table of functions determines: `generate.py OUTPUT_FOLDER` makes mpi_functions.h and entry_GROUP.cpp there,
-`generate.py --markdown` prints the table of docs/guide/bindings/mpi.md."""
+`generate.py --markdown` prints the table of docs/guide/bindings/mpi.md, `generate.py --info FILE` writes what `weft info --mpi` shows."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def converted(argument, loose=()):
 OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
 COLLECTIVES = ("collectives", "neighbours")
+# The classes of handles that a program has to free, and calls that hand out what it has not to.
+CHECKED_HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Group", "MPI_Op", "MPI_Info", "MPI_Errhandler", "MPI_Win")
+OF_NO_OWN_HANDLE = ("Comm_get_parent", "Type_create_f90_complex", "Type_create_f90_integer", "Type_create_f90_real", "Type_match_size",
+                    "Type_get_value_index")
+COLLECTIVE_CALLS = ("Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type", "Comm_create",
+                    "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent")
+BASES = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",
+         "reduce_scatter_block", "reduce_scatter", "gather", "gatherv", "scatter", "scatterv")
 
 
 def kept(argument, row):
@@ -106,6 +115,38 @@ def owner(row):
     return None, None
 
 
+def checks_of(row):
+    """What an entry point does before and behind its call so that handles which the program does not free are known."""
+    before = ""
+    if row.name in COLLECTIVE_CALLS:
+        comm = converted(next(a for a in row.arguments if a.type == "MPI_Comm"))
+        before = f"if (is_checked) [[unlikely]]\n      call_the_roll({comm}, {{}});\n    "
+    handles = [a for a in row.arguments if a.type.endswith("*") and not a.array and a.type[:-1] in CHECKED_HANDLES]
+    if not handles or row.name in OF_NO_OWN_HANDLE:
+        return before, ""
+    if row.name.endswith(("_free", "_disconnect")):
+        return "".join(f"const void* const freed = *{a.name};\n    " for a in handles), ";\n    note_freed(freed)"
+    return before, "".join(f";\n    note_made(*{a.name})" for a in handles)
+
+
+def collective_check(row):
+    """A CollectiveCall: what all members must say alike."""
+    names = {a.name for a in row.arguments}
+    base = re.sub("_init$", "", row.name).lower()
+    base = base if base in BASES else base[1:]
+    amount = "CollectiveCall::kAny"
+    if base in ("bcast", "reduce", "allreduce", "scan", "exscan"):
+        amount = "amount_of(count, datatype)"
+    elif base in ("allgather", "alltoall", "reduce_scatter_block"):
+        amount = "amount_of(recvcount, recvtype)" if "recvtype" in names else "amount_of(recvcount, datatype)"
+    elif base in ("gather", "scatter"):
+        at_root, elsewhere = ("recv", "send") if base == "gather" else ("send", "recv")
+        amount = (f"communicator.rank == root ? amount_of({at_root}count, {at_root}type) "
+                  f": amount_of({elsewhere}count, {elsewhere}type)")
+    operation = 'find<Reduction>(op)' if "op" in names else "nullptr"
+    return f"{{{'root' if 'root' in names else '-1'}, {amount}, {operation}}}"
+
+
 def entry(row, large):
     full = f"MPI_{row.name}{'_c' if large else ''}"
     arguments = ", ".join(argument.declared(large) for argument in row.arguments) or "void"
@@ -122,11 +163,16 @@ def entry(row, large):
         missing = report.replace("report", "missing", 1)
         return f"{row.result} P{full}({unnamed}) {{ return weft::mpi::{missing}; }}\n{weak}\n"
     call = f"{row.name.lower()}({', '.join(converted(a) for a in row.arguments if a.name)})"
+    before, behind = checks_of(row)
     if row.name in OF_ANY_HANDLE:
         call = f"{row.name.lower()}({', '.join(a.name for a in row.arguments)})"
     if row.group in COLLECTIVES:
         call = collective_call(row)
-    return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\");\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
+        if row.group == "collectives":
+            first, rest = call.split("\n", 1)
+            call = f"{first}\n    if (is_checked) [[unlikely]]\n      call_the_roll(communicator, {collective_check(row)});\n{rest}"
+    call = before + call + behind
+    return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
             f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
 
 
@@ -135,6 +181,8 @@ def entries(group, rows, root):
     lines = [f"// Entry points of the group {group}; {NOTE}.", "#include \"bindings/mpi/entry/entry.hpp\""]
     if calls.exists():
         lines.append(f"#include \"bindings/mpi/{group}/{group}_calls.hpp\"")
+    if group == "collectives" or any(row.name in COLLECTIVE_CALLS for row in rows):
+        lines.append("#include \"bindings/mpi/roll_call/roll_call.hpp\"")
     lines += ["", "extern \"C\" {", "#pragma GCC visibility push(default)", ""]
     for row in rows:
         lines += [entry(row, large) for large in ([False, True] if row.has_twin else [False])]
@@ -156,6 +204,19 @@ def markdown(groups):
     return "\n".join(lines) + "\n"
 
 
+def info(groups):
+    """A header for tools/info: the functions, and numbers of mpi.h."""
+    header_text = (functions.TABLE.parent / "include" / "mpi.h").read_text()
+    numbers = re.findall(r"^#define MPI_((?:VERSION|SUBVERSION|ABI_VERSION|ABI_SUBVERSION|MAX_\w+)) (\d+)$", header_text, re.MULTILINE)
+    lines = [f"// What `weft info --mpi` shows; {NOTE}.", "#pragma once", "", "namespace weft::tools::info {", "",
+             "inline constexpr MpiNumber kMpiNumbers[] = {"]
+    lines += [f'    {{"{name.lower()}", {value}}},' for name, value in numbers]
+    lines += ["};", "inline constexpr MpiFunction kMpiFunctions[] = {"]
+    lines += [f'    {{"{group.replace("_", " ")}", "MPI_{name}", {"false" if row.state == "missing" else "true"}}},'
+              for group, rows in groups.items() for row in rows for name in row.names()]
+    return "\n".join(lines + ["};", "", "}  // namespace weft::tools::info"]) + "\n"
+
+
 def write_if_changed(path, text):
     """Without touching what is the same: it need not be compiled again."""
     if not path.exists() or path.read_text() != text:
@@ -167,8 +228,11 @@ def main(arguments):
     if arguments == ["--markdown"]:
         print(markdown(groups), end="")
         return 0
+    if len(arguments) == 2 and arguments[0] == "--info":
+        write_if_changed(Path(arguments[1]), info(groups))
+        return 0
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        print("usage: generate.py OUTPUT_FOLDER, or generate.py --markdown", file=sys.stderr)
+        print("usage: generate.py OUTPUT_FOLDER, generate.py --markdown, or generate.py --info FILE", file=sys.stderr)
         return 2
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)

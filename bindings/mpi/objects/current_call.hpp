@@ -12,7 +12,7 @@ inline thread_local const char* current_call = "a call of MPI";
 inline thread_local const void* current_caller = nullptr;
 
 /// Notes the call; every entry point begins with it.
-inline void enter(const char* call, const void* caller = nullptr) noexcept {
+inline void enter(const char* call, const void* caller) noexcept {
   current_call = call;
   current_caller = caller;
 }

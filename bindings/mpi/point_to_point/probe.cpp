@@ -1,7 +1,7 @@
 // Probes, and messages that they have taken out.
 #include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/objects/blocks.hpp"
-#include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/point_to_point/checks.hpp"
 #include "bindings/mpi/point_to_point/point_to_point_calls.hpp"
 #include "bindings/mpi/point_to_point/wait_for_request.hpp"
@@ -27,7 +27,7 @@ MPI_Status status_of(const ProbedMessage& found, const Communicator& communicato
   MPI_Status status = empty_status();
   status.MPI_SOURCE = communicator.peers().rank_of(found.peer);
   status.MPI_TAG = tag_of_key(found.tag);
-  set_bytes(status, static_cast<MPI_Count>(found.length));
+  set_bytes(status, static_cast<MPI_Count>(found.length - (is_checked ? kHeaderBytes : 0)));
   return status;
 }
 
@@ -37,12 +37,12 @@ int world_source(int source, const Communicator& communicator) {
 
 /// Progresses until a function finds something.
 template <class Find>
-void wait_until_found(const Find& found) {
-  world->endpoint.wait_condition(
-      {[](const void* context) noexcept { return (*static_cast<const Find*>(context))(); },
-       &found,
-       nullptr,
-       {current_call, {}, -1, false, false}});
+void wait_until_found(const Communicator& communicator, int source, int tag, const Find& found) {
+  wait_in_call([](const void* context) noexcept { return (*static_cast<const Find*>(context))(); }, &found,
+               nullptr,
+               [&] {
+                 return WaitPurpose{WaitPurpose::What::probe, &communicator, source, tag};
+               });
 }
 
 void hand_over(MatchedMessage&& found, Communicator& communicator, MPI_Message* handle, MPI_Status* status) {
@@ -60,9 +60,13 @@ Request* start_taken(void* buffer, MPI_Count count, Datatype& type, MPI_Message*
   Request* const request = take_request(communicator);
   request->what = Request::What::receive;
   request->peer = communicator.peers().rank_of(taken->message.info().peer);
-  const auto bytes = static_cast<std::size_t>(type.size * count);
+  auto bytes = static_cast<std::size_t>(type.size * count);
   std::byte* data = shifted(buffer, type.true_lb);
-  if (!type.is_dense(count)) {
+  if (is_checked) [[unlikely]] {
+    const std::span<std::byte> whole = start_checked(*request, buffer, count, type);
+    data = whole.data();
+    bytes = whole.size();
+  } else if (!type.is_dense(count)) {
     request->type = retain(&type);
     request->buffer = buffer;
     request->count = count;
@@ -83,8 +87,9 @@ void probe(int source, int tag, Communicator& communicator, MPI_Status* status) 
   check_source(source, tag, communicator);
   if (source == MPI_PROC_NULL) return store_status(status, status_of_no_process());
   ProbedMessage found;
-  wait_until_found(
-      [&] { return probe(world_source(source, communicator), communicator.context, tag, found); });
+  wait_until_found(communicator, source, tag, [&] {
+    return probe(world_source(source, communicator), communicator.context, tag, found);
+  });
   store_status(status, status_of(found, communicator));
 }
 
@@ -108,7 +113,7 @@ void mprobe(int source, int tag, Communicator& communicator, MPI_Message* messag
   *message = MPI_MESSAGE_NO_PROC;
   if (source == MPI_PROC_NULL) return store_status(status, status_of_no_process());
   MatchedMessage found;
-  wait_until_found([&] {
+  wait_until_found(communicator, source, tag, [&] {
     found = matched_probe(world_source(source, communicator), communicator.context, tag);
     return static_cast<bool>(found);
   });

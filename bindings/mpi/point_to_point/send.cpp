@@ -25,13 +25,27 @@ inline Request* post_block(const void* buffer, MPI_Count count, const Datatype& 
     give_send_request(request);
     return nullptr;
   }
+  request->tag = tag;
   retain(&communicator);
+  return request;
+}
+
+/// Posts a send of which it is checked how the program uses its buffer, until it waits for the request.
+[[gnu::cold]] Request* post_checked(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
+                                    Communicator& communicator, SendMode mode, bool can_be_cancelled) {
+  Request* const request = take_request(communicator);
+  request->peer = dest;
+  request->has_handle = can_be_cancelled;
+  if (post_message(*request, buffer, count, type, dest, tag, communicator.context, mode))
+    request->state.store(Request::kDone, std::memory_order_release);
   return request;
 }
 
 /// Posts any send. Returns its request; nullptr when it has ended.
 inline Request* post(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
                      Communicator& communicator, SendMode mode, bool can_be_cancelled) {
+  if (is_checked) [[unlikely]]
+    return post_checked(buffer, count, type, dest, tag, communicator, mode, can_be_cancelled);
   if (type.is_dense(count) && (mode == SendMode::standard || mode == SendMode::ready)) [[likely]]
     return post_block(buffer, count, type, dest, tag, communicator, can_be_cancelled);
   Request* const request = take_request(communicator);

@@ -1,6 +1,6 @@
 // MPI_Wait, MPI_Test and their forms for several requests.
 #include "bindings/mpi/communicators/fail_on.hpp"
-#include "bindings/mpi/objects/current_call.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/requests/requests_calls.hpp"
 
@@ -14,7 +14,8 @@ constexpr int kRoundsOfTest = 8;
 Request* request_of(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
   auto* const request = find<Request>(handle);
-  if (request == nullptr) fail(MPI_ERR_REQUEST, "the handle is no request, or one that has ended");
+  if (request == nullptr || request->state.load(std::memory_order_relaxed) == Request::kUnused)
+    fail(MPI_ERR_REQUEST, "the handle is no request, or one that has ended");
   return request;
 }
 
@@ -148,14 +149,13 @@ int wait_for_any(int count, const MPI_Request* handles) {
   if (const int index = next_done(count, handles, 0, active); index < count) return index;
   if (!active) return MPI_UNDEFINED;
   const AnyOf any{count, handles};
-  world->endpoint.wait_condition({[](const void* context) noexcept {
-                                    const auto& of = *static_cast<const AnyOf*>(context);
-                                    bool ignored = false;
-                                    return next_done(of.count, of.handles, 0, ignored) < of.count;
-                                  },
-                                  &any,
-                                  &request_signals(),
-                                  {current_call, {}, -1, false, false}});
+  wait_in_call(
+      [](const void* context) noexcept {
+        const auto& of = *static_cast<const AnyOf*>(context);
+        bool ignored = false;
+        return next_done(of.count, of.handles, 0, ignored) < of.count;
+      },
+      &any, &request_signals(), [] { return WaitPurpose{}; });
   return next_done(count, handles, 0, active);
 }
 

@@ -2,6 +2,7 @@
 
 #include "bindings/mpi/communicators/fail_on.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/transport/matching.hpp"
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace weft::mpi {
 
@@ -18,6 +20,26 @@ namespace {
 /// Requests that threads left behind when they ended.
 std::mutex left_mutex;
 Request* left_requests = nullptr;
+
+/// All that there are, to be looked through at the end.
+std::mutex all_mutex;
+std::vector<Request*>& all_requests() {
+  static auto& all = *new std::vector<Request*>;
+  return all;
+}
+Request* new_request() {
+  auto* const request = new Request;
+  const std::lock_guard lock(all_mutex);
+  all_requests().push_back(request);
+  return request;
+}
+void delete_request(Request* request) {
+  {
+    const std::lock_guard lock(all_mutex);
+    std::erase(all_requests(), request);
+  }
+  delete request;
+}
 
 struct FreeRequests {
   ~FreeRequests() {
@@ -38,7 +60,7 @@ struct FreeRequests {
       const std::lock_guard lock(left_mutex);
       first = std::exchange(left_requests, nullptr);
     }
-    if (first == nullptr) first = new Request;
+    if (first == nullptr) first = new_request();
   }
   Request* first = nullptr;
 };
@@ -78,6 +100,9 @@ Request* take_request(Communicator& communicator) {
   request->has_handle = false;
   request->scattered_room = 0;
   request->owner = nullptr;
+  request->tag = 0;
+  if (is_checked) [[unlikely]]
+    request->checked = std::make_unique<CheckedMessage>(CallSite::current());
   return request;
 }
 
@@ -90,18 +115,27 @@ namespace {
   if (request->type != nullptr) release(std::exchange(request->type, nullptr));
   if (request->work != nullptr) delete std::exchange(request->work, nullptr);
   if (request->number.load(std::memory_order_relaxed) == 0) return true;
-  delete request;
+  delete_request(request);
   return false;
+}
+
+/// The request of a blocking call, or one that has been waited for: its buffer is the program's again.
+[[gnu::cold]] void drop_checked(Request& request) noexcept {
+  end_use(*request.checked, *request.communicator);
+  request.checked.reset();
 }
 
 }  // namespace
 
 void give_request(Request* request) noexcept {
+  if (request->checked != nullptr) [[unlikely]]
+    drop_checked(*request);
   release(request->communicator);
   const bool is_bare = request->staging == nullptr && request->type == nullptr && request->work == nullptr &&
                        request->number.load(std::memory_order_relaxed) == 0;
   if (!is_bare && !release_all(request)) [[unlikely]]
     return;
+  request->state.store(Request::kUnused, std::memory_order_relaxed);
   request->next = free_requests.first;
   free_requests.first = request;
 }
@@ -122,6 +156,24 @@ void give_send_request(Request* request) noexcept {
   free_requests.first = request;
 }
 
+std::span<std::byte> start_checked(Request& request, const void* buffer, MPI_Count count, Datatype& type) {
+  const bool is_receive = request.what == Request::What::receive;
+  begin_use(*request.checked, *request.communicator, buffer, count, type, is_receive);
+  const MPI_Count bytes = type.size * count;
+  request.staging = is_receive ? room_with_header(bytes) : with_header(buffer, count, type);
+  return {request.staging, static_cast<std::size_t>(bytes) + kHeaderBytes};
+}
+
+/// The status of a receive of elements behind a header, and the elements to their buffer.
+[[gnu::cold]] static void finish_checked(Request& request) noexcept {
+  MPI_Status& status = request.status;
+  const MPI_Count bytes = bytes_in(status);
+  if (bytes > 0 && status.MPI_ERROR == MPI_SUCCESS)
+    unpack_checked(*request.checked, *request.communicator, request.staging, bytes, status.MPI_SOURCE,
+                   status.MPI_TAG);
+  set_bytes(status, bytes > 0 ? bytes - static_cast<MPI_Count>(kHeaderBytes) : 0);
+}
+
 void RequestSignals::signal(Message& message) noexcept {
   Request& request = *static_cast<Request*>(message.user_data());
   MPI_Status& status = request.status;
@@ -136,7 +188,9 @@ void RequestSignals::signal(Message& message) noexcept {
                           ? static_cast<MPI_Count>(message.size())
                           : std::min(static_cast<MPI_Count>(message.length()), request.scattered_room));
     if (outcome == Outcome::truncated) status.MPI_ERROR = MPI_ERR_TRUNCATE;
-    if (request.staging != nullptr)
+    if (request.checked != nullptr && request.checked->is_under_way) [[unlikely]]
+      finish_checked(request);
+    else if (request.staging != nullptr)
       unpack_elements(*request.type, request.count, request.staging, static_cast<MPI_Count>(message.size()),
                       request.buffer);
   }
@@ -157,13 +211,19 @@ void RequestSignals::mark_done(Request& request) noexcept {
   notify_waiters();
 }
 
+/// What a wait for the request is for.
+static WaitPurpose purpose_of(const Request& request) noexcept {
+  using What = WaitPurpose::What;
+  What what = request.what == Request::What::send ? What::send : What::receive;
+  if (request.what == Request::What::work)
+    what = request.tag == 0 ? What::creation : request.tag < 0 ? What::program : What::collective;
+  return {what, request.communicator, request.peer, request.tag};
+}
+
 void wait_done(const Request& request) noexcept {
   if (request.is_done()) return;
-  world->endpoint.wait_condition(
-      {[](const void* context) noexcept { return static_cast<const Request*>(context)->is_done(); },
-       &request,
-       &request_signals(),
-       {current_call, {}, -1, false, false}});
+  wait_in_call([](const void* context) noexcept { return static_cast<const Request*>(context)->is_done(); },
+               &request, &request_signals(), [&] { return purpose_of(request); });
 }
 
 int finish_request(MPI_Request& handle, MPI_Status* status) {
@@ -177,6 +237,7 @@ int finish_request(MPI_Request& handle, MPI_Status* status) {
     status->MPI_ERROR = old_error;  // only calls that complete several write it
   }
   if (request->is_persistent) {
+    if (request->checked != nullptr) end_use(*request->checked, *request->communicator);
     request->is_active = false;
     request->status = empty_status();
     return error;
@@ -188,6 +249,27 @@ int finish_request(MPI_Request& handle, MPI_Status* status) {
   if (!is_shared(request)) give_request(request);
   handle = MPI_REQUEST_NULL;
   return error;
+}
+
+std::string leaked_requests() {
+  int active = 0, ended = 0, persistent = 0;
+  const Request* first = nullptr;
+  const std::lock_guard lock(all_mutex);
+  for (const Request* const request : all_requests()) {
+    const std::uint32_t state = request->state.load(std::memory_order_acquire);
+    if (state == Request::kUnused || state == Request::kFreed || request->owner != nullptr) continue;
+    if (first == nullptr) first = request;
+    ++(!request->is_active ? persistent : state == Request::kDone ? ended : active);
+  }
+  const int all = active + ended + persistent;
+  if (all == 0) return "";
+  std::string line = "weft-mpi: rank " + std::to_string(own_world_rank) +
+                     ": MPI_Finalize: " + std::to_string(all) +
+                     (all == 1 ? " request was" : " requests were") + " never completed or freed (" +
+                     std::to_string(active) + " under way, " + std::to_string(ended) +
+                     " ended but not waited for or tested, " + std::to_string(persistent) + " persistent)";
+  if (first->checked != nullptr) line += "; the first was made by " + described(first->checked->site);
+  return line + "\n";
 }
 
 void fail_with(Communicator* communicator, const MPI_Status& status) {

@@ -1,6 +1,7 @@
 // Requests: operations under way, pooled, all signalled through one completion object.
 #pragma once
 
+#include "bindings/mpi/check/checked_message.hpp"
 #include "bindings/mpi/communicators/communicator.hpp"
 #include "bindings/mpi/datatypes/datatype.hpp"
 #include "bindings/mpi/requests/status.hpp"
@@ -8,6 +9,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
 
 namespace weft::mpi {
 
@@ -42,7 +46,8 @@ struct Request : Object {
   Request() noexcept : Object(kKind) {}
 
   enum class What : std::uint8_t { send, receive, work };
-  enum State : std::uint32_t { kPending, kDone, kFreed };
+  /// kFreed: by the program, before it has ended. kUnused: in a free list.
+  enum State : std::uint32_t { kPending, kDone, kFreed, kUnused };
 
   [[nodiscard]] bool is_done() const noexcept { return state.load(std::memory_order_acquire) == kDone; }
 
@@ -62,13 +67,15 @@ struct Request : Object {
   std::byte* staging = nullptr;
   MPI_Count scattered_room = 0;  // of a receive into a list of buffers: bytes of all
   int peer = MPI_PROC_NULL;
-  int tag = 0;
+  int tag =
+      0;  // of a collective its number among those of the communicator, from 1; -1: the program completes it
   std::uint32_t context = 0;
   ReceiveHandle handle{};
   SendHandle send_handle{};
   RequestOwner* owner = nullptr;
-  RequestWork* work = nullptr;  // owned
-  Request* next = nullptr;      // in a free list
+  RequestWork* work = nullptr;              // owned
+  Request* next = nullptr;                  // in a free list
+  std::unique_ptr<CheckedMessage> checked;  // with the attribute mpi_check
 };
 
 /// The completion object of all messages.
@@ -106,6 +113,13 @@ extern Request ended_receive_of_no_process;
 [[nodiscard]] inline bool is_shared(const Request* request) noexcept {
   return request == &ended_send || request == &ended_receive_of_no_process;
 }
+
+/// Uses the buffer of a message that is checked from here on, and lets the message travel with a header.
+/// Returns the bytes that are sent, or received to.
+[[gnu::cold]] std::span<std::byte> start_checked(Request& request, const void* buffer, MPI_Count count,
+                                                 Datatype& type);
+/// Lines about requests that the program has not ended; nothing where there are none.
+[[nodiscard]] std::string leaked_requests();
 
 /// Progresses until the request is done.
 void wait_done(const Request& request) noexcept;

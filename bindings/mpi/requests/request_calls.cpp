@@ -12,7 +12,8 @@ namespace {
 
 Request& needed(MPI_Request handle) {
   auto* const request = find<Request>(handle);
-  if (request == nullptr) fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL, or one that has ended");
+  if (request == nullptr || request->state.load(std::memory_order_relaxed) == Request::kUnused)
+    fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL, or one that has ended");
   return *request;
 }
 
@@ -102,6 +103,7 @@ void grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_functi
   work->cancel_function = cancel_function;
   work->extra = extra;
   request->what = Request::What::work;
+  request->tag = -1;
   request->work = work;
   request->status = empty_status();
   *handle = handle_of<MPI_Request>(request);

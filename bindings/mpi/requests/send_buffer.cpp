@@ -67,11 +67,17 @@ void post_buffered(Request& request, const void* data, MPI_Count count, Datatype
   }
   Request* const copy = take_request(communicator);
   copy->what = Request::What::send;
-  copy->staging = allocate_block(bytes);
-  pack_elements(type, count, data, copy->staging);
+  auto travelling = static_cast<std::size_t>(bytes);
+  if (has_header(context)) [[unlikely]] {
+    copy->staging = with_header(data, count, type);
+    travelling += kHeaderBytes;
+  } else {
+    copy->staging = allocate_block(bytes);
+    pack_elements(type, count, data, copy->staging);
+  }
   copy->owner = new BufferedSend(shared, needed);
-  if (post_send(communicator.peer(peer), context, tag, Bytes(copy->staging, static_cast<std::size_t>(bytes)),
-                request_signals(), copy))
+  if (post_send(communicator.peer(peer), context, tag, Bytes(copy->staging, travelling), request_signals(),
+                copy))
     copy->owner->finish(*copy);
 }
 

@@ -5,6 +5,7 @@
 #include "bindings/mpi/requests/send_buffer.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
+#include <span>
 #include <utility>
 
 namespace weft::mpi {
@@ -87,16 +88,28 @@ bool post_payload(Request& request, int peer, int tag, std::uint32_t context, co
                &request, handle);
 }
 
+[[gnu::cold]] bool post_checked_message(Request& request, const void* buffer, MPI_Count count, Datatype& type,
+                                        int peer, int tag, std::uint32_t context, SendMode mode) {
+  const Bytes whole = start_checked(request, buffer, count, type);
+  if (!post_payload(request, peer, tag, context, whole, mode)) return false;
+  free_block(std::exchange(request.staging, nullptr));
+  return true;
+}
+
 }  // namespace
 
 bool post_message(Request& request, const void* buffer, MPI_Count count, Datatype& type, int peer, int tag,
                   std::uint32_t context, SendMode mode) {
   request.what = Request::What::send;
+  request.peer = peer;
+  request.tag = tag;
   request.status = empty_status();
   if (mode == SendMode::buffered) {
     post_buffered(request, buffer, count, type, peer, tag, context);
     return true;
   }
+  if (has_header(context)) [[unlikely]]
+    return post_checked_message(request, buffer, count, type, peer, tag, context, mode);
   if (!type.is_dense(count)) [[unlikely]]
     return post_scattered_message(request, buffer, count, type, peer, tag, context, mode);
   return post_payload(request, peer, tag, context,
@@ -108,9 +121,13 @@ void post_buffer(Request& request, void* buffer, MPI_Count count, Datatype& type
                  std::uint32_t context, bool can_be_cancelled) {
   request.what = Request::What::receive;
   request.peer = peer;
+  request.tag = tag;
   request.has_handle = can_be_cancelled;
   const int source = peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : request.communicator->peer(peer);
   ReceiveHandle* const handle = can_be_cancelled ? &request.handle : nullptr;
+  if (has_header(context)) [[unlikely]]
+    return post_receive(source, context, tag, start_checked(request, buffer, count, type), request_signals(),
+                        &request, handle);
   if (!type.is_dense(count)) [[unlikely]]
     return post_scattered_buffer(request, buffer, count, type, source, tag, context, handle);
   post_receive(source, context, tag,
