@@ -1,0 +1,117 @@
+/* Programs that WEFT_MPI_CHECK refuses: each function is one, on two ranks. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, value = 0, values[64];
+static float number;
+static MPI_Request request, requests[2];
+
+static void other_type(void) {
+  if (rank == 0)
+    MPI_Send(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+  else
+    MPI_Recv(&number, 1, MPI_FLOAT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* other type */
+}
+static void other_structure(void) {
+  struct { int key; double weight; } pair = {1, 2};
+  const int lengths[] = {1, 1};
+  const MPI_Aint at[] = {0, 8};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
+  MPI_Datatype type;
+  MPI_Type_create_struct(2, lengths, at, types, &type);
+  MPI_Type_commit(&type);
+  if (rank == 0)
+    MPI_Send(&pair, 1, type, 1, 5, MPI_COMM_WORLD);
+  else
+    MPI_Recv(values, 3, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* other structure */
+  MPI_Type_free(&type);
+}
+static void leaked_requests(void) {
+  if (rank == 0) {
+    MPI_Isend(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* first leak */
+    MPI_Isend(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+  } else {
+    MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+static void leaked_handles(void) {
+  MPI_Comm first, second;
+  MPI_Datatype type;
+  MPI_Group group;
+  MPI_Comm_dup(MPI_COMM_WORLD, &first); /* first communicator */
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &second);
+  MPI_Type_contiguous(3, MPI_INT, &type); /* first datatype */
+  MPI_Comm_group(MPI_COMM_WORLD, &group); /* first group */
+}
+static void unmatched_message(void) {
+  if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+static void send_buffer_changed(void) {
+  if (rank == 0) {
+    MPI_Isend(values, 64, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* a send */
+    values[7] = 1;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Recv(values, 64, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+static void receive_buffer_changed(void) {
+  if (rank == 0) {
+    MPI_Irecv(values, 64, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* a receive */
+    values[7] = 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(values, 64, MPI_INT, 0, 5, MPI_COMM_WORLD);
+  }
+}
+static void overlapping_receives(void) {
+  MPI_Irecv(values, 32, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &requests[0]); /* one receive */
+  MPI_Irecv(values + 30, 32, MPI_INT, 1 - rank, 6, MPI_COMM_WORLD, &requests[1]); /* and another */
+}
+static void same_buffer(void) {
+  MPI_Sendrecv(values, 4, MPI_INT, 1 - rank, 5, values, 4, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* one buffer */
+}
+static void different_roots(void) { MPI_Bcast(&value, 1, MPI_INT, rank, MPI_COMM_WORLD); }
+static void different_counts(void) { MPI_Allreduce(values, values + 32, 1 + rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void different_operations(void) {
+  MPI_Allreduce(values, values + 32, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
+}
+static void different_collectives(void) {
+  if (rank == 0)
+    MPI_Barrier(MPI_COMM_WORLD);
+  else
+    MPI_Allreduce(values, values + 32, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} programs[] = {
+    {"other_type", other_type},
+    {"other_structure", other_structure},
+    {"leaked_requests", leaked_requests},
+    {"leaked_handles", leaked_handles},
+    {"unmatched_message", unmatched_message},
+    {"send_buffer_changed", send_buffer_changed},
+    {"receive_buffer_changed", receive_buffer_changed},
+    {"overlapping_receives", overlapping_receives},
+    {"same_buffer", same_buffer},
+    {"different_roots", different_roots},
+    {"different_counts", different_counts},
+    {"different_operations", different_operations},
+    {"different_collectives", different_collectives},
+};
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (size_t index = 0; index < sizeof programs / sizeof *programs; ++index)
+    if (argc > 1 && strcmp(programs[index].name, argv[1]) == 0) programs[index].run();
+  MPI_Finalize();
+  return EXIT_SUCCESS;
+}

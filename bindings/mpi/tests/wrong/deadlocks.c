@@ -1,0 +1,68 @@
+/* Programs that never end: each function is one, on as many ranks as wrong_programs_test.py says. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, value = 0, other;
+static char large[1 << 20];
+
+static void each_receives_first(void) {
+  MPI_Recv(&value, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* each receives first */
+  MPI_Send(&value, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD);
+}
+static void each_sends_synchronously(void) {
+  MPI_Ssend(&value, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD); /* each sends synchronously */
+  MPI_Recv(&value, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static void each_sends_much(void) {
+  MPI_Send(large, sizeof large, MPI_CHAR, 1 - rank, 5, MPI_COMM_WORLD); /* each sends much */
+  MPI_Recv(large, sizeof large, MPI_CHAR, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static void ring_of_receives(void) {
+  MPI_Request request;
+  MPI_Irecv(&value, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE); /* ring of receives */
+}
+static void wrong_tag(void) {
+  MPI_Comm halo;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &halo); /* the ranks in reverse */
+  MPI_Comm_set_name(halo, "halo");
+  if (rank == 0)
+    MPI_Recv(&value, 1, MPI_INT, 0, 5, halo, MPI_STATUS_IGNORE); /* wrong tag */
+  else
+    MPI_Send(&value, 1, MPI_INT, 1, 6, halo);
+}
+static void message_that_nobody_sends(void) {
+  MPI_Status status;
+  if (rank == 0) MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status); /* nobody sends */
+}
+static void collective_without_one(void) {
+  if (rank != 1) MPI_Barrier(MPI_COMM_WORLD); /* collective without one */
+}
+static void two_collectives(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0)
+    MPI_Bcast(&value, 1, MPI_INT, 1, MPI_COMM_WORLD); /* a broadcast */
+  else
+    MPI_Reduce(&value, &other, 1, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD); /* a reduction */
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} programs[] = {
+    {"each_receives_first", each_receives_first}, {"each_sends_synchronously", each_sends_synchronously},
+    {"each_sends_much", each_sends_much},         {"ring_of_receives", ring_of_receives},
+    {"wrong_tag", wrong_tag},                     {"message_that_nobody_sends", message_that_nobody_sends},
+    {"collective_without_one", collective_without_one}, {"two_collectives", two_collectives},
+};
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (size_t index = 0; index < sizeof programs / sizeof *programs; ++index)
+    if (argc > 1 && strcmp(programs[index].name, argv[1]) == 0) programs[index].run();
+  MPI_Finalize();
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,165 @@
+"""Wrong programs end, or are explained, with the line that their authors need. The programs are the functions of wrong/*.c."""
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+BIN = Path(os.environ["WEFTDEV_BIN_DIR"])
+SOURCES = Path(__file__).resolve().parent / "wrong"
+HANG_GUARD = 240
+
+
+def line_of(source, comment):
+    """The place of the line with this comment: deadlocks.c:13."""
+    for number, text in enumerate((SOURCES / source).read_text().splitlines(), 1):
+        if f"/* {comment} */" in text:
+            return f"{source}:{number}"
+    raise AssertionError(f"{source} has no comment {comment}")
+
+
+class WrongPrograms(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        for source in SOURCES.glob("*.c"):
+            # As the program was compiled, its places are named.
+            subprocess.run([BIN / "mpicc", "-g", "-O1", "-o", Path(cls.folder.name) / source.stem, source.name], check=True, cwd=SOURCES)
+
+    def run_to_end(self, program, name, ranks, **env):
+        result = subprocess.run([BIN / "weft", "run", "-n", str(ranks), "--timeout", "120", "--", Path(self.folder.name) / program, name],
+                                capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, **env})
+        self.assertNotEqual(result.returncode, 0, f"{name}: {result.stderr}")
+        self.assertNotIn("did not end within", result.stderr)
+        return result.stderr
+
+    def explained(self, name, ranks):
+        """What is said about a job that never ends, which is ended then."""
+        with subprocess.Popen([BIN / "weft", "run", "-n", str(ranks), "--explain", "1", "--timeout", "200", "--",
+                               Path(self.folder.name) / "deadlocks", name], stderr=subprocess.PIPE, text=True) as job:
+            guard = threading.Timer(HANG_GUARD, job.kill)
+            guard.start()
+            text = ""
+            try:
+                while "has not ended" not in text:
+                    line = job.stderr.readline()
+                    self.assertNotEqual(line, "", f"{name}: {text}")
+                    text += line
+            finally:
+                job.send_signal(signal.SIGTERM)
+                job.communicate()
+                guard.cancel()
+            self.assertNotEqual(job.returncode, 0)
+        return text
+
+    def assert_says(self, text, *parts):
+        for part in parts:
+            self.assertRegex(text, part)
+
+    def test_two_ranks_that_receive_first(self):
+        self.assert_says(
+            self.explained("each_receives_first", 2),
+            rf"Rank 0 waits in MPI_Recv on MPI_COMM_WORLD at {line_of('deadlocks.c', 'each receives first')} \([\d.]+ s\) for a message "
+            r"from rank 1 with tag 5 on MPI_COMM_WORLD, which rank 1 has not sent\.",
+            r"So ranks 0 and 1 wait for each other \(0 -> 1 -> 0\)")
+
+    def test_two_ranks_that_send_synchronously_or_much(self):
+        for name, comment, call, size in (("each_sends_synchronously", "each sends synchronously", "MPI_Ssend", 4),
+                                          ("each_sends_much", "each sends much", "MPI_Send", 1 << 20)):
+            with self.subTest(name):
+                self.assert_says(
+                    self.explained(name, 2),
+                    rf"Rank 1 waits in {call} on MPI_COMM_WORLD at {line_of('deadlocks.c', comment)} \([\d.]+ s\) for rank 0 to take a message "
+                    rf"with tag 5 on MPI_COMM_WORLD \({size} bytes: ", r"So ranks 0 and 1 wait for each other")
+
+    def test_a_ring_of_receives(self):
+        self.assert_says(self.explained("ring_of_receives", 3),
+                         rf"Rank 2 waits in MPI_Wait on MPI_COMM_WORLD at {line_of('deadlocks.c', 'ring of receives')}",
+                         r"So ranks 0, 1 and 2 wait for each other in a circle")
+
+    def test_a_tag_that_nobody_sends_names_the_communicator_and_what_has_come(self):
+        self.assert_says(
+            self.explained("wrong_tag", 2),
+            rf"Rank (\d) waits in MPI_Recv on halo at {line_of('deadlocks.c', 'wrong tag')} \([\d.]+ s\) for a message from rank (\d) with tag 5 on "
+            r"halo \(rank 0 there\), which rank \d has not sent; what rank \d holds meanwhile fits no receive: a message from rank \d with tag 6 "
+            r"on halo \(rank 0 there\) \(4 bytes\)",
+            r"Rank 1 waits in MPI_Finalize at deadlocks\.c:\d+ .*for the barrier of the runtime, which rank 0 has not entered")
+
+    def test_a_probe_of_a_message_that_nobody_sends(self):
+        self.assert_says(self.explained("message_that_nobody_sends", 2),
+                         rf"Rank 0 waits in MPI_Probe on MPI_COMM_WORLD at {line_of('deadlocks.c', 'nobody sends')} \([\d.]+ s\) for a message from "
+                         r"any rank with any tag")
+
+    def test_a_collective_that_one_rank_does_not_call(self):
+        self.assert_says(self.explained("collective_without_one", 3),
+                         rf"Rank 0 waits in MPI_Barrier on MPI_COMM_WORLD at {line_of('deadlocks.c', 'collective without one')} \([\d.]+ s\) for "
+                         r"number 1 of its collectives.*rank 1 has not called it yet")
+
+    def test_two_collectives_in_one_place(self):
+        self.assert_says(self.explained("two_collectives", 2),
+                         rf"Rank 0 waits in MPI_Bcast on MPI_COMM_WORLD at {line_of('deadlocks.c', 'a broadcast')} \([\d.]+ s\) for number 2 of its "
+                         r"collectives.*but rank 1 has called MPI_Reduce as number 2 there: all ranks must call the same")
+
+    def test_arguments(self):
+        for name, ranks, expected in (
+                ("wrong_root", 2, r"MPI_Bcast on MPI_COMM_WORLD: root 5; a rank from 0 to 1 is needed \(MPI_ERR_ROOT\), called at arguments.c:\d+"),
+                ("wrong_operation", 1, r"MPI_Allreduce on MPI_COMM_WORLD: .*MPI_BAND.*MPI_DOUBLE.*\(MPI_ERR_OP\)"),
+                ("freed_communicator", 1, r"MPI_Barrier: argument 'comm' is no communicator, or one that has been freed \(MPI_ERR_COMM\)"),
+                ("freed_datatype", 1, r"MPI_Send on MPI_COMM_WORLD: argument 'datatype' is a null handle, or no datatype \(MPI_ERR_TYPE\)"),
+                ("ended_request", 1, r"MPI_Wait: the handle is no request, or one that has ended \(MPI_ERR_REQUEST\)"),
+                ("started_twice", 1, r"MPI_Start: the persistent request is active; it must end before it is started again"),
+                ("predefined_freed", 1, r"MPI_Comm_free on MPI_COMM_WORLD: MPI_COMM_WORLD is predefined and cannot be freed"),
+                ("no_intracommunicator", 2, r"MPI_Scan on .*: an intercommunicator does not have this collective \(MPI_ERR_COMM\)"),
+                ("twice_finalized", 1, r"MPI_Finalize: MPI has been finalised already"),
+                ("after_finalize", 1, r"MPI_Comm_size: MPI is not initialised: it is called before MPI_Init, or after MPI_Finalize"),
+                ("truncated_collective", 2, r"MPI_Bcast on MPI_COMM_WORLD: .*different counts \(MPI_ERR_TRUNCATE\)"),
+                ("no_buffer_attached", 1, r"MPI_Bsend on MPI_COMM_WORLD: no buffer is attached for buffered sends \(MPI_Buffer_attach\)")):
+            with self.subTest(name):
+                text = self.run_to_end("arguments", name, ranks)
+                self.assert_says(text, r"weft-mpi: .*" + expected)
+
+    def test_what_the_checks_find(self):
+        at = "checked.c"
+        for name, *expected in (
+                ("other_type", rf"rank 1: MPI_Recv at {line_of(at, 'other type')} on MPI_COMM_WORLD: the message from rank 0 with tag 5 has other "
+                 r"datatypes than the receive: its elements from number 0 on were sent as signed 4-byte integers \(int\), and are received as "
+                 r"4-byte floating point numbers \(float\) \(MPI_ERR_TYPE, found by WEFT_MPI_CHECK\)"),
+                ("other_structure", rf"rank 1: MPI_Recv at {line_of(at, 'other structure')}.*from number 1 on were sent as 8-byte floating point "
+                 r"numbers \(double\), and are received as signed 4-byte integers \(int\)"),
+                ("leaked_requests", r"rank 0: MPI_Finalize: 2 requests were never completed or freed \(0 under way, 2 ended but not waited for or "
+                 rf"tested, 0 persistent\); the first was made by MPI_Isend at {line_of(at, 'first leak')}"),
+                ("leaked_handles", rf"rank 0: MPI_Finalize: 2 communicators were never freed; the first was made by MPI_Comm_dup at "
+                 rf"{line_of(at, 'first communicator')}",
+                 rf"rank 1: MPI_Finalize: 1 datatype was never freed; the first was made by MPI_Type_contiguous at {line_of(at, 'first datatype')}",
+                 rf"rank 1: MPI_Finalize: 1 group was never freed; the first was made by MPI_Comm_group at {line_of(at, 'first group')}",
+                 r"MPI_Finalize: the program has left behind what the lines above name \(WEFT_MPI_CHECK\) \(MPI_ERR_PENDING\)"),
+                ("unmatched_message", r"rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on MPI_COMM_WORLD, of 4 bytes"),
+                ("send_buffer_changed", rf"rank 0: MPI_Isend at {line_of(at, 'a send')} on MPI_COMM_WORLD: the program has changed the send buffer "
+                 r"before the request had ended \(MPI_Wait at checked.c:\d+\)"),
+                ("receive_buffer_changed", rf"rank 0: MPI_Irecv at {line_of(at, 'a receive')} on MPI_COMM_WORLD: the receive buffer was changed "
+                 r"before the message from rank 1 with tag 5 had come"),
+                ("overlapping_receives", rf"MPI_Irecv at {line_of(at, 'and another')} on MPI_COMM_WORLD: the receive buffer overlaps by 8 bytes the "
+                 rf"receive buffer of MPI_Irecv at {line_of(at, 'one receive')}, which is still in use"),
+                ("same_buffer", rf"MPI_Sendrecv at {line_of(at, 'one buffer')} on MPI_COMM_WORLD: the send buffer overlaps by 16 bytes the receive "
+                 r"buffer of MPI_Sendrecv"),
+                ("different_roots", r"number 1 there: this rank calls MPI_Bcast with root \d, rank \d calls MPI_Bcast with root \d"),
+                ("different_counts", r"number 1 there: this rank calls MPI_Allreduce with bytes for each rank: \d, rank \d calls MPI_Allreduce with "
+                 r"bytes for each rank: \d"),
+                ("different_operations", r"this rank calls MPI_Allreduce with operation MPI_\w+, rank \d calls MPI_Allreduce with operation MPI_\w+"),
+                ("different_collectives", r"the ranks call different collectives as number 1 there: this rank calls MPI_\w+, rank \d calls MPI_\w+")):
+            with self.subTest(name):
+                self.assert_says(self.run_to_end("checked", name, 2, WEFT_MPI_CHECK="1"), *expected)
+
+    def test_a_right_program_is_not_blamed(self):
+        for program in ("deadlocks", "checked", "arguments"):
+            result = subprocess.run([BIN / "weft", "run", "-n", "2", "--explain", "60", "--", Path(self.folder.name) / program],
+                                    capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_CHECK": "1"})
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
