@@ -29,6 +29,21 @@ target_compile_definitions(weft_command_core PRIVATE
   WEFT_BUILD_LIBRARY="$<IF:$<BOOL:${BUILD_SHARED_LIBS}>,shared,static>"
   WEFT_BUILD_HWLOC=$<BOOL:${WEFT_HAVE_HWLOC}>
   WEFT_BUILD_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+# What `weft info --mpi` shows is made of weft-mpi's table of functions.
+if(WEFT_BUILD_MPI)
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+  set(weft_mpi_info "${PROJECT_BINARY_DIR}/generated/info/mpi_table.hpp")
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/generated/info")
+  file(GLOB weft_mpi_rows CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/mpi/table/*.txt")
+  add_custom_command(OUTPUT "${weft_mpi_info}"
+    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/bindings/mpi/generate/generate.py" --info "${weft_mpi_info}"
+    DEPENDS ${weft_mpi_rows} "${PROJECT_SOURCE_DIR}/bindings/mpi/generate/generate.py" "${PROJECT_SOURCE_DIR}/bindings/mpi/generate/functions.py"
+      "${PROJECT_SOURCE_DIR}/bindings/mpi/include/mpi.h"
+    COMMENT "Generating what weft info --mpi shows")
+  target_sources(weft_command_core PRIVATE "${weft_mpi_info}")
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/tools/info/mpi.cpp" PROPERTIES COMPILE_DEFINITIONS WEFT_HAS_MPI
+    INCLUDE_DIRECTORIES "${PROJECT_BINARY_DIR}/generated/info" SKIP_UNITY_BUILD_INCLUSION ON)
+endif()
 weft_program(weft-command weft weft_command_core "${PROJECT_SOURCE_DIR}/tools/main.cpp")
 
 # Other libraries that `weft perf` compares with: one plugin each, opened only by the processes that measure them. What is

@@ -39,6 +39,19 @@ class InfoTest(unittest.TestCase):
         self.assertIn("origin   the default", info("spin").stdout)
         self.assertEqual(json.loads(info("spin", "--json").stdout)["unit"], "microseconds")
 
+    def test_mpi_tells_the_functions_of_weft_mpi_and_its_limits(self):
+        known = json.loads(info("--mpi", "--json").stdout)
+        functions = {function["name"]: function for function in known["functions"]}
+        self.assertEqual(len(functions), 664)
+        self.assertEqual(functions["MPI_Send_c"], {"name": "MPI_Send_c", "group": "point to point", "there": True})
+        self.assertEqual((known["standard"], known["abi"], known["limits"]["max_object_name"]), ("MPI 5.0", "1.0", 128))
+        there = sum(function["there"] for function in known["functions"])
+        text = info("--mpi").stdout
+        self.assertIn(f"functions: {there} of 664 are there\n", text)
+        guide = (Path(os.environ["WEFTDEV_SOURCE_DIR"]) / "docs/guide/bindings/mpi.md").read_text()
+        self.assertIn(f"{there} of 664 functions are there", guide)
+        self.assertEqual([line for line in text.splitlines() if len(line) > 100], [])
+
     def test_a_name_of_no_attribute_gets_the_nearest_one(self):
         for name, nearest in (("packet_sizes", "packet_size"), ("WEFT_SPINN", "WEFT_SPIN"), ("sipn", "spin")):
             result = info(name)
