@@ -9,8 +9,11 @@ install(TARGETS weft weft-parcel EXPORT weftTargets
   RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/weft" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+# The launcher is a component of its own, which weft-mpi is installed with (bindings/mpi/python).
 foreach(program weft-command weft-perf weft-study weft-kmer)
-  if(TARGET ${program})
+  if(TARGET ${program} AND program STREQUAL "weft-command")
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT launcher)
+  elseif(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
   endif()
 endforeach()
