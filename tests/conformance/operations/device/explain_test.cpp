@@ -88,7 +88,7 @@ TEST(Explain, ShowsReceivesOfContextsByTheirTags) {
       ranks.endpoint(0).post_receive(1, needs_all.tag(8), room, {.completion = &received}).is_posted());
   core::Report report;
   for (const PendingOperation& operation : pending(ranks.runtime(0), PendingKind::receive))
-    report.operations.push_back({operation, 0});
+    report.operations.push_back({operation, "", 0});
   ASSERT_EQ(report.operations.size(), 2U);
   const std::string text = core::to_text(report, "a test");
   EXPECT_NE(text.find("receive from rank 1, tag 7 of context key 12, room for 8 bytes"), std::string::npos)
