@@ -31,8 +31,9 @@ inline Request* post_block(const void* buffer, MPI_Count count, const Datatype& 
 }
 
 /// Posts a send of which it is checked how the program uses its buffer, until it waits for the request.
-[[gnu::cold]] Request* post_checked(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
-                                    Communicator& communicator, SendMode mode, bool can_be_cancelled) {
+[[gnu::cold, gnu::noinline]] Request* post_checked(const void* buffer, MPI_Count count, Datatype& type,
+                                                   int dest, int tag, Communicator& communicator,
+                                                   SendMode mode, bool can_be_cancelled) {
   Request* const request = take_request(communicator);
   request->peer = dest;
   request->has_handle = can_be_cancelled;

@@ -46,8 +46,8 @@ struct Request : Object {
   Request() noexcept : Object(kKind) {}
 
   enum class What : std::uint8_t { send, receive, work };
-  /// kFreed: by the program, before it has ended. kUnused: in a free list.
-  enum State : std::uint32_t { kPending, kDone, kFreed, kUnused };
+  /// kFreed: by the program, before it has ended.
+  enum State : std::uint32_t { kPending, kDone, kFreed };
 
   [[nodiscard]] bool is_done() const noexcept { return state.load(std::memory_order_acquire) == kDone; }
 

@@ -12,8 +12,7 @@ namespace {
 
 Request& needed(MPI_Request handle) {
   auto* const request = find<Request>(handle);
-  if (request == nullptr || request->state.load(std::memory_order_relaxed) == Request::kUnused)
-    fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL, or one that has ended");
+  if (request == nullptr) fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL, or one that has ended");
   return *request;
 }
 

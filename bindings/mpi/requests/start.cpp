@@ -88,12 +88,20 @@ bool post_payload(Request& request, int peer, int tag, std::uint32_t context, co
                &request, handle);
 }
 
-[[gnu::cold]] bool post_checked_message(Request& request, const void* buffer, MPI_Count count, Datatype& type,
-                                        int peer, int tag, std::uint32_t context, SendMode mode) {
+[[gnu::cold, gnu::noinline]] bool post_checked_message(Request& request, const void* buffer, MPI_Count count,
+                                                       Datatype& type, int peer, int tag,
+                                                       std::uint32_t context, SendMode mode) {
   const Bytes whole = start_checked(request, buffer, count, type);
   if (!post_payload(request, peer, tag, context, whole, mode)) return false;
   free_block(std::exchange(request.staging, nullptr));
   return true;
+}
+
+[[gnu::cold, gnu::noinline]] void post_checked_buffer(Request& request, void* buffer, MPI_Count count,
+                                                      Datatype& type, int source, int tag,
+                                                      std::uint32_t context, ReceiveHandle* handle) {
+  post_receive(source, context, tag, start_checked(request, buffer, count, type), request_signals(), &request,
+               handle);
 }
 
 }  // namespace
@@ -126,8 +134,7 @@ void post_buffer(Request& request, void* buffer, MPI_Count count, Datatype& type
   const int source = peer == MPI_ANY_SOURCE ? MPI_ANY_SOURCE : request.communicator->peer(peer);
   ReceiveHandle* const handle = can_be_cancelled ? &request.handle : nullptr;
   if (has_header(context)) [[unlikely]]
-    return post_receive(source, context, tag, start_checked(request, buffer, count, type), request_signals(),
-                        &request, handle);
+    return post_checked_buffer(request, buffer, count, type, source, tag, context, handle);
   if (!type.is_dense(count)) [[unlikely]]
     return post_scattered_buffer(request, buffer, count, type, source, tag, context, handle);
   post_receive(source, context, tag,
