@@ -40,6 +40,7 @@ if(WEFT_BUILD_MPI)
     DEPENDS ${weft_mpi_rows} "${PROJECT_SOURCE_DIR}/bindings/mpi/generate/generate.py" "${PROJECT_SOURCE_DIR}/bindings/mpi/generate/functions.py"
       "${PROJECT_SOURCE_DIR}/bindings/mpi/include/mpi.h"
     COMMENT "Generating what weft info --mpi shows")
+  add_custom_target(weft-mpi-info DEPENDS "${weft_mpi_info}")
   target_sources(weft_command_core PRIVATE "${weft_mpi_info}")
   set_source_files_properties("${PROJECT_SOURCE_DIR}/tools/info/mpi.cpp" PROPERTIES COMPILE_DEFINITIONS WEFT_HAS_MPI
     INCLUDE_DIRECTORIES "${PROJECT_BINARY_DIR}/generated/info" SKIP_UNITY_BUILD_INCLUSION ON)

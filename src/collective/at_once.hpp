@@ -73,6 +73,7 @@ class AtOnce {
   /// theirs with them.
   class Pending final : public Completion {
    public:
+    Pending() noexcept {}  // not defaulted: the outer class makes one before it is complete
     ~Pending() override { withdraw(); }
     void signal(Message& message) noexcept override;
     [[nodiscard]] bool ready() const noexcept override {
