@@ -158,11 +158,10 @@ class CtrlC(unittest.TestCase):
             try:
                 deadline = time.monotonic() + HANG_GUARD_S
                 children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-                while process.poll() is None and time.monotonic() < deadline:
-                    if list(self.directory.glob(begun)) and (not with_children or children.read_text()):
-                        break
+                while not list(self.directory.glob(begun)) or (with_children and not children.read_text()):
+                    self.assertIsNone(process.poll(), f"{command} has ended before it could be interrupted")
+                    self.assertLess(time.monotonic(), deadline, f"{command} has not begun {begun}")
                     time.sleep(0.005)
-                self.assertIsNone(process.poll(), f"{command} has ended before it could be interrupted")
                 process.send_signal(ending)
                 self.assertEqual(process.wait(HANG_GUARD_S), -ending)
             finally:
@@ -180,7 +179,7 @@ class CtrlC(unittest.TestCase):
             self.assertEqual((self.directory / "old.json").read_text(), "before\n")
 
     def test_leaves_no_folder_of_a_study(self):
-        self.interrupt([WEFT, "study", "matching", "--mode", "live", "--engines", "list", "--runs", "1000"], "tmp/weft-study-*")
+        self.interrupt([WEFT, "study", "matching", "--mode", "live", "--engines", "list", "--runs", "1000"], "tmp/weft-experiment-*")
         self.assertEqual(list((self.directory / "tmp").iterdir()), [])
 
     def test_leaves_no_part_of_synthetic_reads_nor_of_counts(self):
