@@ -26,6 +26,8 @@ class StreamGroup;
 namespace collective {
 class CollectiveContext;
 class CollectiveRun;
+/// For tests.
+[[nodiscard]] CollectiveContext& context_of(Collective& of) noexcept;
 }  // namespace collective
 
 namespace stream {
@@ -180,6 +182,7 @@ class WEFT_API Collective : public CollectiveReductions<Collective>, public Coll
   friend class CollectiveBlocks<Collective>;
   friend class StreamGroup;
   friend class stream::EnqueueProxy;
+  friend collective::CollectiveContext& collective::context_of(Collective& of) noexcept;
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
              std::uint8_t device, const CollectiveOptions& options);
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,

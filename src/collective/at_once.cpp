@@ -165,7 +165,6 @@ void AtOnceByMailbox::wait_long() {
     // The peer waits for a matched message, and learns from this one that the lengths differ.
     matched_.send_matched(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()},
                           matched_.context_.tags().place(0, step_));
-    matched_.outcome_ = Outcome::truncated;
   } else {
     matched_.outcome_ = mailbox_.guard_outcome();
   }

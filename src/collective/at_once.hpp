@@ -48,7 +48,10 @@ class AtOnce {
   }
   /// Waits until the sends and receives since the last join() have ended.
   void join() noexcept {
-    if (channels_ != nullptr && !context_.near().receives().empty()) join_near();
+    if (channels_ != nullptr) {
+      if (context_.near().is_due_to_progress()) context_.port().progress();
+      if (!context_.near().receives().empty()) join_near();
+    }
     if (pending_) join_matched();
   }
   /// `b` is what has arrived. Nothing is made of a message that did not come, or not whole: in its place lie
@@ -103,8 +106,8 @@ class AtOnce {
   [[nodiscard]] int member_of(int peer, std::size_t bytes) const noexcept {
     return channels_ != nullptr && bytes <= HostChannels::kMostBytes ? channels_->member_of(peer) : -1;
   }
-  [[nodiscard]] std::uint32_t near_word(std::uint32_t step) const noexcept {
-    return HostChannels::with_step(HostChannels::word_of(number_, signature_), step);
+  [[nodiscard]] std::uint64_t near_word(std::uint32_t step) const noexcept {
+    return MessageWord::with_step(MessageWord::of(number_, signature_), step);
   }
   void send_near(int member, Bytes bytes, std::uint32_t step) {
     if (has_failed()) return;
@@ -115,6 +118,8 @@ class AtOnce {
   bool take_near() noexcept;
   void join_near() noexcept;
   void wait_long_for_near() noexcept;
+  /// A message that is awaited does not come through shared memory.
+  void end_guarded(const NearGuards::Guard& guard) noexcept;
 
   void send_matched(int peer, Bytes bytes, std::uint64_t place);
   void receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t place);

@@ -43,7 +43,7 @@ Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall
   if (outcome != Outcome::ok) return outcome;
   have_all.push_back(has_all);
   if (std::ranges::find(have_all, std::byte{0}) == have_all.end()) channels.connect();
-  context.repeat_run(steps.number_);
+  context.set_next_run(steps.number_);
   return Outcome::ok;
 }
 
@@ -65,7 +65,7 @@ bool AtOnce::take_near() noexcept {
 }
 
 void AtOnce::join_near() noexcept {
-  if (differs_) return context_.near().receives().clear();
+  if (has_failed()) return context_.near().receives().clear();
   // Where the ranks have cores of their own the message comes while this thread polls; where they do not, it
   // comes only when this thread has let its sender run.
   std::uint32_t& budget = context_.near().polls();
@@ -118,21 +118,24 @@ void AtOnce::wait_long_for_near() noexcept {
       awaited.clear();
       return give_up();
     }
-    for (const NearGuards::Guard& guard : guards.all()) {
-      if (guard.outcome == Outcome::cancelled) continue;
-      const auto lost = std::ranges::find_if(awaited, [&](const NearReceive& each) {
-        return each.peer == guard.peer && each.step == guard.step;
-      });
-      if (lost == awaited.end()) continue;
-      if (guard.outcome == Outcome::ok || guard.outcome == Outcome::truncated) {
-        if (mismatch_.peer < 0) mismatch_ = {context_.peer_of(guard.peer), guard.length, lost->buffer.size()};
-        outcome_ = Outcome::truncated;
-      } else {
-        outcome_ = guard.outcome;
-      }
-    }
+    for (const NearGuards::Guard& guard : guards.all())
+      if (guard.outcome != Outcome::cancelled) end_guarded(guard);
     if (outcome_ != Outcome::ok) return awaited.clear();
   }
+}
+
+void AtOnce::end_guarded(const NearGuards::Guard& guard) noexcept {
+  auto& awaited = context_.near().receives();
+  const auto lost = std::ranges::find_if(
+      awaited, [&](const NearReceive& each) { return each.peer == guard.peer && each.step == guard.step; });
+  if (lost == awaited.end()) return;
+  if (guard.outcome == Outcome::ok || guard.outcome == Outcome::truncated) {
+    // The collective goes on: others wait for what this rank sends them.
+    if (mismatch_.peer < 0) mismatch_ = {context_.peer_of(guard.peer), guard.length, lost->buffer.size()};
+  } else {
+    outcome_ = guard.outcome;
+  }
+  awaited.erase(lost);
 }
 
 void AtOnce::send_near_later(int member, Bytes bytes, std::uint32_t step) {
@@ -140,7 +143,7 @@ void AtOnce::send_near_later(int member, Bytes bytes, std::uint32_t step) {
   struct Waiting {
     HostChannels& channels;
     int member;
-    std::uint32_t word;
+    std::uint64_t word;
     Bytes bytes;
     CollectiveContext& context;
     bool is_sent = false;

@@ -123,6 +123,8 @@ Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort>
 
 Collective::~Collective() = default;
 
+collective::CollectiveContext& collective::context_of(Collective& of) noexcept { return *of.context_; }
+
 int Collective::rank() const noexcept { return context_->rank(); }
 
 int Collective::size() const noexcept { return context_->size(); }

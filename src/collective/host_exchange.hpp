@@ -34,6 +34,10 @@ class HostExchange {
     return channels_ != nullptr && calls_ < kConnectAt && ++calls_ == kConnectAt;
   }
 
+  /// Counts a wait; returns true in every sixteenth. What members send through shared memory is there without
+  /// progress, and a peer that needs this rank's would wait for ever.
+  [[nodiscard]] bool is_due_to_progress() noexcept { return ++waits_ % kWaitsPerProgress == 0; }
+
   /// What the thread awaits; and how often it polls before it lets others run.
   [[nodiscard]] std::vector<NearReceive>& receives() noexcept { return receives_; }
   [[nodiscard]] std::uint32_t& polls() noexcept { return polls_; }
@@ -47,9 +51,11 @@ class HostExchange {
 
   // Collectives that are used a few times only need no memory of their own.
   static constexpr std::uint32_t kConnectAt = 8;
+  static constexpr std::uint32_t kWaitsPerProgress = 16;
   CollectiveContext& context_;
   std::unique_ptr<HostChannels> channels_;
   std::uint32_t calls_ = 0;
+  std::uint32_t waits_ = 0;
   std::vector<NearReceive> receives_;
   std::uint32_t polls_ = 64;
   NearGuards guards_;

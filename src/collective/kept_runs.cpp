@@ -11,6 +11,7 @@ namespace {
 bool are_same(const detail::CollectiveCall& a, const detail::CollectiveCall& b) noexcept {
   return a.kind == b.kind && a.root == b.root && a.from == b.from && a.to == b.to && a.count == b.count &&
          a.reduction.element == b.reduction.element && a.reduction.apply == b.reduction.apply &&
+         a.reduction.is_ordered == b.reduction.is_ordered &&
          a.reduction.operator_size == b.reduction.operator_size &&
          std::memcmp(a.reduction.operator_bytes, b.reduction.operator_bytes, a.reduction.operator_size) == 0;
 }

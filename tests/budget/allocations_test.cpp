@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <cerrno>
 #include <string>
+#include <thread>
+#include <vector>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define WEFT_COUNTS_ALLOCATIONS 0
@@ -200,6 +203,39 @@ TEST(SteadyState, allocates_nothing_for_collectives_that_start_again) {
     EXPECT_EQ(sums[0].back(), 3);
     EXPECT_EQ(sums[1].front(), 3);
   }
+}
+
+/// Two hosts of two ranks: in the last calls of all ranks nothing is allocated.
+TEST(SteadyState, allocates_nothing_for_collectives_in_two_levels) {
+  if (!WEFT_COUNTS_ALLOCATIONS) GTEST_SKIP() << "sanitizers have an allocator of their own";
+  constexpr int kRanks = 4;
+  test::Ranks<Endpoint> ranks(kRanks, {{"network", "mixed"}, {"host_id", "node%r/2"}});
+  std::barrier meeting(kRanks);
+  std::atomic<std::uint64_t> counted{0};
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([&, rank] {
+      Collective all(ranks.runtime(rank), ranks.endpoint(rank));
+      std::vector<double> values(40, 1);
+      std::vector<double> sum(40);
+      const auto run = [&] {
+        for (int call = 0; call < 300; ++call) {
+          EXPECT_EQ(all.allreduce(values, sum, operators::Sum{}), Outcome::ok);
+          EXPECT_EQ(all.reduce(values, sum, operators::Sum{}, call % kRanks), Outcome::ok);
+          EXPECT_EQ(all.barrier(), Outcome::ok);
+        }
+      };
+      run();
+      meeting.arrive_and_wait();
+      const std::uint64_t before = allocations;
+      meeting.arrive_and_wait();
+      run();
+      meeting.arrive_and_wait();
+      counted = allocations - before;
+      meeting.arrive_and_wait();
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(counted.load(), 0U);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace weft::collective {
 
@@ -53,13 +52,19 @@ class Leaders {
   template <class Steps>
   [[nodiscard]] const std::byte* add_up(Steps& steps, std::byte* sum, const std::byte* mine,
                                         std::size_t bytes, std::size_t elements) const {
-    std::vector<std::byte*> parts;
-    for_members([&](int member) { parts.push_back(steps.receive_part(member, bytes, kUp)); });
+    std::byte* const parts = steps.scratch(bytes * (hosts_.members().size() - 1));
+    std::byte* part = parts;
+    for_members([&](int member) {
+      steps.receive(member, {part, bytes}, kUp, true);
+      part += bytes;
+    });
     steps.join();
-    for (const std::byte* part : parts) {
+    part = parts;
+    for_members([&](int) {
       steps.compute(sum, mine, part, elements);
       mine = sum;
-    }
+      part += bytes;
+    });
     return mine;
   }
 

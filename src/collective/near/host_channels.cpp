@@ -69,9 +69,12 @@ RemoteRegion HostChannels::open() noexcept {
       std::byte* const inbox = region_.bytes().data();
       for (int sender = 0; sender < static_cast<int>(members_.size()); ++sender) {
         Channel* const channel = std::construct_at(channel_at(inbox, sender));
-        in_[static_cast<std::size_t>(sender)] = {channel, reinterpret_cast<const std::byte*>(channel + 1)};
+        In& in = in_[static_cast<std::size_t>(sender)];
+        in.channel = channel;
+        in.ring = reinterpret_cast<const std::byte*>(channel + 1);
       }
-      std::construct_at(reinterpret_cast<Inbox*>(inbox))->is_open.store(kOpen, std::memory_order_release);
+      std::construct_at(reinterpret_cast<Inbox*>(inbox))
+          ->is_open.store(Inbox::kOpen, std::memory_order_release);
       return region_.remote();
     } catch (const std::exception&) {
       // No region is free, or no memory: messages go another way.
@@ -99,68 +102,70 @@ void HostChannels::look_for_room(Out& out) noexcept {
   // Pairs with the release in finish().
   const std::uint32_t received = out.channel->received.load(std::memory_order_acquire);
   // Not what a peer can have received: the memory of one that has left.
-  if (out.sent - received > kSlots || received == out.known_received) return;
+  if (out.sent - received > Channel::kSlots || received == out.known_received) return;
   out.known_received = received;
-  out.ring_tail = out.ends[(received - 1) % kSlots];
+  out.ring_tail = out.ends[(received - 1) % Channel::kSlots];
 }
 
-bool HostChannels::send(int member, std::uint32_t word, Bytes bytes) noexcept {
+bool HostChannels::send(int member, std::uint64_t word, Bytes bytes) noexcept {
   Out& out = out_[static_cast<std::size_t>(member)];
-  if (out.sent - out.known_received == kSlots) [[unlikely]] {
+  if (out.sent - out.known_received == Channel::kSlots) [[unlikely]] {
     look_for_room(out);
-    if (out.sent - out.known_received == kSlots) return false;
+    if (out.sent - out.known_received == Channel::kSlots) return false;
   }
-  Slot& slot = out.channel->slots[out.sent % kSlots];
+  ChannelSlot& slot = out.channel->slots[out.sent % Channel::kSlots];
   // The receiver has read it in its last lap: this thread has it back when its turn comes.
-  __builtin_prefetch(&out.channel->slots[(out.sent + kAhead) % kSlots], 1);
+  __builtin_prefetch(&out.channel->slots[(out.sent + kAhead) % Channel::kSlots], 1);
   const std::size_t size = bytes.size();
-  if (size <= kInSlot) {
+  if (size <= ChannelSlot::kBytes) {
     copy(slot.data, bytes.data(), size);
   } else {
-    // In one piece: what is left at the end of the ring is passed over.
-    std::uint64_t begin = out.ring_head;
-    if (begin % kRingBytes + size > kRingBytes) begin += kRingBytes - begin % kRingBytes;
-    const std::uint64_t end = (begin + size + 63) / 64 * 64;
-    if (end - out.ring_tail > kRingBytes) {
+    const RingPlaces::Place place = out.places.next(size);
+    if (place.end - out.ring_tail > RingPlaces::kBytes) {
       look_for_room(out);
-      if (end - out.ring_tail > kRingBytes) return false;
+      if (place.end - out.ring_tail > RingPlaces::kBytes) return false;
     }
-    slot.begin = static_cast<std::uint32_t>(begin % kRingBytes);
-    std::memcpy(out.ring + slot.begin, bytes.data(), size);
-    out.ring_head = end;
+    std::memcpy(out.ring + place.offset(), bytes.data(), size);
+    out.places.take(place);
   }
-  slot.size = static_cast<std::uint32_t>(size);
-  out.ends[out.sent % kSlots] = out.ring_head;
+  slot.size.store(size, std::memory_order_relaxed);
+  out.ends[out.sent % Channel::kSlots] = out.places.head();
   ++out.sent;
   // Pairs with the acquire in receive().
-  slot.stamp.store(std::uint64_t{word} << 32 | out.sent, std::memory_order_release);
+  slot.stamp.store(MessageWord::stamp_of(word, out.sent), std::memory_order_release);
   return true;
 }
 
-std::optional<std::size_t> HostChannels::receive(int member, std::uint32_t word,
+std::optional<std::size_t> HostChannels::receive(int member, std::uint64_t word,
                                                  std::span<std::byte> buffer) noexcept {
   In& in = in_[static_cast<std::size_t>(member)];
   for (;;) {
-    const Slot& slot = in.channel->slots[in.received % kSlots];
     // Pairs with the release in send().
-    const std::uint64_t stamp = slot.stamp.load(std::memory_order_acquire);
-    if (static_cast<std::uint32_t>(stamp) != in.received + 1) return std::nullopt;
-    const auto found = static_cast<std::uint32_t>(stamp >> 32);
-    if (found == word) {
-      const std::size_t size = slot.size;
-      const std::size_t taken = std::min(size, buffer.size());
-      if (size <= kInSlot)
-        copy(buffer.data(), slot.data, taken);
-      else if (slot.begin + taken <= kRingBytes)
-        std::memcpy(buffer.data(), in.ring + slot.begin, taken);
-      finish(in);
-      return size;
-    }
+    const std::uint64_t stamp =
+        in.channel->slots[in.received % Channel::kSlots].stamp.load(std::memory_order_acquire);
+    if (stamp == MessageWord::stamp_of(word, in.received + 1)) return take(in, buffer);
+    if (MessageWord::number_in(stamp) != MessageWord::number_in(in.received + 1) ||
+        !MessageWord::is_of_earlier_run(MessageWord::word_in(stamp), word))
+      return std::nullopt;
     // The rest of a run that has ended otherwise, as one of other lengths has.
-    const std::uint32_t age = ((word >> 20) - (found >> 20)) & 0xfff;
-    if (age == 0 || age >= 0x800) return std::nullopt;
-    finish(in);
+    static_cast<void>(take(in, {}));
   }
+}
+
+std::size_t HostChannels::take(In& in, std::span<std::byte> buffer) noexcept {
+  const ChannelSlot& slot = in.channel->slots[in.received % Channel::kSlots];
+  // Another process has written it, and may write again: it is read once, and judged by what was read.
+  const std::size_t size = slot.size.load(std::memory_order_relaxed);
+  const std::size_t taken = std::min(size, buffer.size());
+  if (size <= ChannelSlot::kBytes) {
+    copy(buffer.data(), slot.data, taken);
+  } else if (size <= kMostBytes) {
+    const RingPlaces::Place place = in.places.next(size);
+    in.places.take(place);
+    copy(buffer.data(), in.ring + place.offset(), taken);
+  }
+  finish(in);
+  return size;
 }
 
 }  // namespace weft::collective

@@ -1,6 +1,8 @@
 // Messages between the members of a team on one host, through memory that they share.
 #pragma once
 
+#include "collective/near/channel_layout.hpp"
+
 #include <weft/collective/team.hpp>
 #include <weft/memory.hpp>
 #include <weft/remote_region.hpp>
@@ -65,42 +67,18 @@ class HostChannels {
   }
   /// Returns false when the member has closed its inbox.
   [[nodiscard]] bool is_open(int member) const noexcept {
-    return out_[static_cast<std::size_t>(member)].inbox->is_open.load(std::memory_order_acquire) == kOpen;
+    return out_[static_cast<std::size_t>(member)].inbox->is_open.load(std::memory_order_acquire) ==
+           Inbox::kOpen;
   }
-  /// Copies a message of at most kMostBytes. Returns false when the channel is full.
-  bool send(int member, std::uint32_t word, Bytes bytes) noexcept;
+  /// Copies a message of at most kMostBytes; `word` (MessageWord) says what it is. Returns false when the
+  /// channel is full.
+  bool send(int member, std::uint64_t word, Bytes bytes) noexcept;
   /// Returns the length of the message with this word, which is cut to the buffer; nothing when it has not
-  /// come. Messages of earlier runs that lie before it are dropped (run_of()).
-  std::optional<std::size_t> receive(int member, std::uint32_t word, std::span<std::byte> buffer) noexcept;
-
-  /// What a message is: number of the run, signature of the call, step.
-  [[nodiscard]] static std::uint32_t word_of(std::uint64_t run, std::uint32_t signature) noexcept {
-    return static_cast<std::uint32_t>(run & 0xfff) << 20 | (signature & 0xff) << 12;
-  }
-  [[nodiscard]] static std::uint32_t with_step(std::uint32_t word, std::uint32_t step) noexcept {
-    return word | (step & 0xfff);
-  }
+  /// come. Messages of earlier runs that lie before it are dropped. A length beyond kMostBytes is none that a
+  /// member sends: nothing has been copied then.
+  std::optional<std::size_t> receive(int member, std::uint64_t word, std::span<std::byte> buffer) noexcept;
 
  private:
-  static constexpr std::uint32_t kOpen = 0x77656674;
-  static constexpr std::uint32_t kSlots = 32;
-  static constexpr std::size_t kInSlot = 48;
-  static constexpr std::size_t kRingBytes = 8 * kMostBytes;
-  /// A line of its own. `stamp`: word | number of the message in its channel, from 1 on.
-  struct alignas(64) Slot {
-    std::atomic<std::uint64_t> stamp{0};
-    std::uint32_t size = 0;
-    std::uint32_t begin = 0;  // in the ring; of payloads that are not in the slot
-    std::byte data[kInSlot];
-  };
-  static_assert(sizeof(Slot) == 64);
-  struct alignas(64) Channel {  // the bytes of the ring follow it
-    std::atomic<std::uint32_t> received{0};
-    alignas(64) std::array<Slot, kSlots> slots;
-  };
-  struct alignas(64) Inbox {  // channels follow it, by the place of the sender
-    std::atomic<std::uint32_t> is_open{0};
-  };
   struct Out {
     MappedRegion region;
     Inbox* inbox = nullptr;
@@ -108,22 +86,26 @@ class HostChannels {
     std::byte* ring = nullptr;
     std::uint32_t sent = 0;
     std::uint32_t known_received = 0;
-    std::uint64_t ring_head = 0;               // bytes that were ever used
-    std::uint64_t ring_tail = 0;               // bytes that are free again
-    std::array<std::uint64_t, kSlots> ends{};  // ring_head after the message in each slot
+    RingPlaces places;
+    std::uint64_t ring_tail = 0;                        // bytes that are free again
+    std::array<std::uint64_t, Channel::kSlots> ends{};  // head of the ring after the message in each slot
   };
   struct In {
     Channel* channel = nullptr;
     const std::byte* ring = nullptr;
     std::uint32_t received = 0;
+    RingPlaces places;  // counted here: the sender could write anything anywhere
   };
 
-  static constexpr std::size_t kStride = sizeof(Channel) + kRingBytes;
+  static_assert(RingPlaces::kBytes >= 2 * kMostBytes);
+  static constexpr std::size_t kStride = sizeof(Channel) + RingPlaces::kBytes;
   [[nodiscard]] std::size_t inbox_bytes() const noexcept { return sizeof(Inbox) + members_.size() * kStride; }
   [[nodiscard]] static Channel* channel_at(std::byte* inbox, int sender) noexcept {
     return reinterpret_cast<Channel*>(inbox + sizeof(Inbox) + static_cast<std::size_t>(sender) * kStride);
   }
   static void look_for_room(Out& out) noexcept;
+  /// Copies what fits of the next message, and gives its slot back. Returns its length.
+  static std::size_t take(In& in, std::span<std::byte> buffer) noexcept;
   static void finish(In& in) noexcept {
     // Pairs with the acquire in look_for_room(): the payload has been read.
     in.channel->received.store(++in.received, std::memory_order_release);

@@ -21,7 +21,7 @@ namespace weft::collective {
 struct NearReceive {
   int peer = -1;    // rank of the team
   int member = -1;  // its place among those on this host
-  std::uint32_t word = 0;
+  std::uint64_t word = 0;
   std::uint32_t step = 0;
   std::span<std::byte> buffer;
 };

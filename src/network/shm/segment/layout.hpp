@@ -11,7 +11,7 @@
 namespace weft::network::shm {
 
 inline constexpr std::uint64_t kMagic = 0x31304d4853544657;  // "WFTSHM01"
-inline constexpr std::uint32_t kLayoutVersion = 21;
+inline constexpr std::uint32_t kLayoutVersion = 22;
 /// Maximal number of announcements of a device. The segment's header has the actual number: `lanes`, which go
 /// to the first senders that claim one, and behind them kLanesOfRank for each rank of the job, which its
 /// devices share when they get none of the others.

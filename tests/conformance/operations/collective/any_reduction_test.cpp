@@ -1,5 +1,5 @@
 // Reductions whose element type is known at run time, and the ids that collectives use.
-#include "support/collectives.hpp"
+#include "conformance/operations/collective/every_kind.hpp"
 #include "support/errors.hpp"
 
 #include <gtest/gtest.h>
@@ -88,6 +88,28 @@ TEST_P(AnyReductions, are_what_the_typed_ones_are) {
   if (ranks > 1 && count != 0) {
     EXPECT_GT(calls.load(), 0);
   }
+}
+
+/// Of the same buffers, by the same function: a plan that was kept for the one is none for the other.
+TEST(AnyReduction, that_is_not_commutative_is_none_that_was_before) {
+  constexpr std::size_t kCount = 3000;
+  test::Ranks<Endpoint> ranks(3);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      // Exposes nothing: all messages are matched.
+      Collective all(ranks.runtime(rank), ranks.endpoint(rank), {.key = 300});
+      AnyReduction product = test::Matrix::product();
+      const std::vector<test::Matrix> mine = test::matrices(rank, kCount);
+      std::vector<test::Matrix> result(kCount);
+      product.is_commutative = true;  // which it is not
+      EXPECT_EQ(all.allreduce(mine, result, product), Outcome::ok);
+      product.is_commutative = false;
+      EXPECT_EQ(all.allreduce(mine, result, product), Outcome::ok);
+      EXPECT_EQ(result, test::products(0, 2, kCount));
+      EXPECT_EQ(all.barrier(), Outcome::ok);
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(AnyReduction, is_refused_where_it_makes_no_sense) {
