@@ -75,8 +75,9 @@ inline constexpr std::uint32_t collective_ids = 65279;
 
 /// Options of Collective::post().
 struct CollectivePostOptions {
-  /// Signalled at the end with Operation::graph and the collective's outcome: ok, peer_failed, or truncated
-  /// when a rank has sent another length. Null: see Collective::wait_posted().
+  /// Signalled at the end with Operation::graph and the collective's outcome: ok, peer_failed, timed_out,
+  /// truncated when ranks have other lengths, or cancelled when they have called different collectives; the
+  /// next call on this rank tells which. Null: see Collective::wait_posted().
   Completion* completion = nullptr;
   void* user_data = nullptr;
 };

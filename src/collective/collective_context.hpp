@@ -92,8 +92,8 @@ class CollectiveContext final : private RollCall::Sender {
     roll_call_.begin(number, call);
     return number;
   }
-  /// The next run takes this number: that of one that has only prepared it; and tests look at numbers that are
-  /// reached after hours.
+  /// The next run takes this number: that of one that has only prepared it; and tests look at numbers that
+  /// are reached after hours.
   void set_next_run(std::uint64_t number) noexcept { runs_.store(number, std::memory_order_relaxed); }
   [[nodiscard]] const TagForm& tags() const noexcept { return tags_; }
   /// The tags of a run, without segment and step.

@@ -68,6 +68,7 @@ Outcome PostedRuns::wait() {
       posted_.erase(posted_.begin());
     }
     context_.note_operation(-1);
+    if (next.is_observed && next.run->graph().ready()) continue;  // its completion object has been told
     // Where it throws, those behind it go on, and belong to the next call.
     const Outcome each = next.run->wait();
     if (outcome == Outcome::ok) outcome = each;
@@ -113,16 +114,31 @@ void PostedRuns::signal(Message& message) noexcept {
 }
 
 bool PostedRuns::look() noexcept {
+  Runs lost;
+  if (!find_lost(lost)) return false;
+  // Not under the mutex: this signals completion objects of the program, which may post.
+  for (const auto& run : lost) run->abandon(context_.roll_call().outcome_of(run->number()));
+  return true;
+}
+
+bool PostedRuns::find_lost(Runs& lost) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return true;
-  const auto first = std::ranges::find_if(
-      posted_, [](const Posted& each) { return each.run->has_begun() && !each.run->graph().ready(); });
-  if (first == posted_.end()) return false;
-  const std::uint64_t number = first->run->number();
-  if (asked_for_ != number) asked_ = 0;
-  asked_for_ = number;
-  if (!context_.roll_call().differs(number)) context_.roll_call().ask(number, first->run->peers(), asked_++);
-  return true;
+  bool is_quiet = true;
+  bool has_asked = false;
+  for (const Posted& each : posted_) {
+    CollectiveRun& run = *each.run;
+    if (!run.has_begun() || run.graph().ready()) continue;
+    is_quiet = false;
+    const std::uint64_t number = run.number();
+    if (context_.roll_call().differs(number)) {
+      lost.push_back(each.run);
+    } else if (!std::exchange(has_asked, true)) {
+      if (std::exchange(asked_for_, number) != number) asked_ = 0;
+      context_.roll_call().ask(number, run.peers(), asked_++);
+    }
+  }
+  return !is_quiet;
 }
 
 }  // namespace weft::collective

@@ -18,7 +18,8 @@ class CollectiveRun;
 
 /// Owns posted operations until they have ended. While some are under way it looks at them now and then, by
 /// a receive that nobody sends to and that times out: asks whether the ranks have called the same, as a
-/// thread that waits does, so that all ranks learn of a difference even if none of them waits.
+/// thread that waits does, so that all ranks learn of a difference even if none of them waits; and ends those
+/// that cannot end by themselves.
 class PostedRuns final : public Completion {
  public:
   explicit PostedRuns(CollectiveContext& context) noexcept;
@@ -43,13 +44,17 @@ class PostedRuns final : public Completion {
 
  private:
   struct Posted {
-    std::unique_ptr<CollectiveRun> run;
-    bool is_observed = false;  // a completion object is signalled with its outcome
+    std::shared_ptr<CollectiveRun> run;  // also of who looks after it
+    bool is_observed = false;            // a completion object is signalled with its outcome
   };
   void drop_ended() noexcept;  // under mutex_
   void watch() noexcept;
+  using Runs = std::vector<std::shared_ptr<CollectiveRun>>;
   /// Returns false when nothing is under way.
   bool look() noexcept;
+  /// Finds those that are under way and cannot end; asks about the first of the others. Returns false when
+  /// nothing is under way.
+  bool find_lost(Runs& lost);
 
   CollectiveContext& context_;
   std::mutex mutex_;

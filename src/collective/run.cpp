@@ -4,9 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace weft::collective {
+
+namespace {
+
+constexpr std::int64_t kUntilTakenBack = 100'000'000;  // ns
+
+}  // namespace
 
 CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::CollectiveCall& call)
     : context_(context), lists_(call), call_(call) {
@@ -18,6 +25,8 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
   call_.to_places = lists_.to_places;
   begin_ = graph_.add_function([this] {
     has_mismatch_.store(false, std::memory_order_relaxed);
+    abandoned_for_.store(Outcome::ok, std::memory_order_relaxed);
+    for (Operation& operation : operations_) operation.is_posted.store(false, std::memory_order_relaxed);
     number_.store(context_.next_run(call_), std::memory_order_release);
     return context_.before_run();
   });
@@ -45,13 +54,45 @@ void CollectiveRun::start(const std::source_location& where) {
 
 Outcome CollectiveRun::wait() {
   if (context_.size() == 1) progress_alone(context_.port());
-  if (!graph_.ready() && !context_.wait(graph_, number(), peers_)) return context_.give_up(number());
+  if (!graph_.ready() && !context_.wait(graph_, number(), peers_)) {
+    abandon(context_.roll_call().outcome_of(number()));
+    progress_until_taken_back();
+    if (graph_.ready()) static_cast<void>(graph_.outcome());  // the report says more
+    return context_.give_up(number());
+  }
   const Outcome outcome = graph_.outcome();  // which counts as read, also where the report says more
   if (has_mismatch_.load(std::memory_order_relaxed)) context_.report(call_, number(), mismatch_);
-  if (outcome == Outcome::cancelled && context_.roll_call().differs(number()))
+  if (outcome != Outcome::ok && outcome != Outcome::peer_failed && context_.roll_call().differs(number()))
     return context_.give_up(number());
   if (outcome == Outcome::ok && context_.roll_call().has_unreported()) return context_.refuse_broken();
   return outcome;
+}
+
+void CollectiveRun::abandon(Outcome outcome) noexcept {
+  abandoned_for_.store(outcome, std::memory_order_seq_cst);
+  for (const Operation& operation : operations_)
+    if (operation.is_posted.load(std::memory_order_seq_cst)) take_back(operation);
+}
+
+/// Either abandon() sees that it has been posted, or this thread sees that the run is abandoned.
+Status CollectiveRun::note_posted(Operation& operation, Status status) noexcept {
+  if (!status.is_posted()) return status;
+  operation.is_posted.store(true, std::memory_order_seq_cst);
+  if (abandoned_for_.load(std::memory_order_seq_cst) != Outcome::ok) [[unlikely]]
+    take_back(operation);
+  return status;
+}
+
+/// Handles that name nothing, or what has ended, do no harm.
+void CollectiveRun::take_back(const Operation& operation) noexcept {
+  if (!context_.port().cancel(operation.receive)) static_cast<void>(context_.port().cancel(operation.send));
+}
+
+/// Sends that were announced end when their receivers answer.
+void CollectiveRun::progress_until_taken_back() noexcept {
+  const std::int64_t end = now_ns() + kUntilTakenBack;
+  while (!graph_.test() && now_ns() < end)
+    if (context_.port().progress() == 0) std::this_thread::yield();
 }
 
 void CollectiveRun::begin_segment() {
@@ -65,11 +106,13 @@ void CollectiveRun::after_last(Graph::Node node) {
 }
 
 void CollectiveRun::send(int peer, Bytes bytes, std::uint32_t step) {
-  const auto post = [this, to = context_.peer_of(peer), bytes, step, segment = segment_](Completion& node) {
+  const auto post = [this, &operation = operations_.emplace_back(), to = context_.peer_of(peer), bytes, step,
+                     segment = segment_](Completion& node) {
     SendOptions options = context_.send_options(node);
     options.may_retry = false;
     options.timeout = Timeout::of_nanoseconds(context_.timeout());
-    return context_.port().post_send(to, tag_of(segment, step), bytes, options);
+    options.handle = &operation.send;
+    return note_posted(operation, context_.port().post_send(to, tag_of(segment, step), bytes, options));
   };
   note_peer(peer);
   const Graph::Node node = graph_.add(post);
@@ -78,12 +121,13 @@ void CollectiveRun::send(int peer, Bytes bytes, std::uint32_t step) {
 }
 
 void CollectiveRun::receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool early) {
-  const auto post = [this, from = context_.peer_of(peer), buffer, step,
-                     segment = segment_](Completion& node) {
+  const auto post = [this, &operation = operations_.emplace_back(), from = context_.peer_of(peer), buffer,
+                     step, segment = segment_](Completion& node) {
     ReceiveOptions options = context_.receive_options(node);
     options.may_retry = false;
     options.timeout = Timeout::of_nanoseconds(context_.timeout());
-    return context_.port().post_receive(from, tag_of(segment, step), buffer, options);
+    options.handle = &operation.receive;
+    return note_posted(operation, context_.port().post_receive(from, tag_of(segment, step), buffer, options));
   };
   note_peer(peer);
   const Graph::Node node =
@@ -99,6 +143,8 @@ void CollectiveRun::receive(int peer, std::span<std::byte> buffer, std::uint32_t
 
 Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexcept {
   const Outcome outcome = message.outcome();
+  if (outcome == Outcome::cancelled)
+    if (const Outcome why = abandoned_for_.load(std::memory_order_relaxed); why != Outcome::ok) return why;
   if (message.length() == expected || (outcome != Outcome::ok && outcome != Outcome::truncated))
     return outcome;
   // The run goes on, so that the ranks with the right length do not wait for ever.

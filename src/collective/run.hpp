@@ -6,6 +6,7 @@
 #include <weft/completion/graph.hpp>
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <source_location>
 #include <span>
@@ -32,6 +33,9 @@ class CollectiveRun {
   [[nodiscard]] std::span<const int> peers() const noexcept { return peers_; }
   /// `where`: the place of the program's call.
   void start(const std::source_location& where);
+  /// The run cannot end by itself: takes back what has been posted and still waits, so that it ends, with
+  /// this outcome where a receive is taken back, else as cancelled. Any thread that may post.
+  void abandon(Outcome outcome) noexcept;
   /// Progresses until the end of the run, or the timeout of the context, and returns the outcome; throws
   /// weft::Error for a message of another length, and for ranks that have called different collectives.
   Outcome wait();
@@ -55,6 +59,15 @@ class CollectiveRun {
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t segment, std::uint32_t step) const noexcept {
     return context_.tag_of(number(), call_) | context_.tags().place(segment, step);
   }
+  /// A send or a receive, by which it is taken back.
+  struct Operation {
+    SendHandle send;
+    ReceiveHandle receive;
+    std::atomic<bool> is_posted{false};  // in this run
+  };
+  Status note_posted(Operation& operation, Status status) noexcept;
+  void take_back(const Operation& operation) noexcept;
+  void progress_until_taken_back() noexcept;
   void after_last(Graph::Node node);
   void note_peer(int peer);
   [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
@@ -85,6 +98,8 @@ class CollectiveRun {
   std::atomic<std::uint64_t> number_{kNotStarted};  // of the run
   std::atomic<bool> has_mismatch_{false};
   Mismatch mismatch_;
+  std::deque<Operation> operations_;                 // which do not move
+  std::atomic<Outcome> abandoned_for_{Outcome::ok};  // ok: not abandoned
   // Used while the graph is built.
   Graph::Node begin_;               // numbers the run; precedes all other nodes
   std::vector<Graph::Node> last_;   // the predecessors of the next step

@@ -20,6 +20,7 @@ class CollectivePort {
   virtual Status post_am(int peer, RemoteCompletion remote, Bytes bytes,
                          const ActiveMessageOptions& options) = 0;
   virtual bool cancel(const ReceiveHandle& handle) noexcept = 0;
+  virtual bool cancel(const SendHandle& handle) noexcept = 0;
   virtual std::size_t progress() noexcept = 0;
   /// Progresses until the condition holds.
   virtual void wait(const WaitCondition& condition) noexcept = 0;
@@ -43,6 +44,7 @@ class CollectivePortOf final : public CollectivePort {
     return endpoint_.post_am(peer, remote, bytes, options);
   }
   bool cancel(const ReceiveHandle& handle) noexcept override { return endpoint_.cancel(handle); }
+  bool cancel(const SendHandle& handle) noexcept override { return endpoint_.cancel(handle); }
   std::size_t progress() noexcept override { return endpoint_.progress(); }
   void wait(const WaitCondition& condition) noexcept override {
     static_cast<void>(endpoint_.wait_condition(condition));

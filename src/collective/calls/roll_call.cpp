@@ -203,6 +203,12 @@ bool RollCall::is_concerned(std::uint64_t number) const noexcept {
                              [&](const Verdict& each) { return each.note.called[0].number == number; });
 }
 
+Outcome RollCall::outcome_of(std::uint64_t number) const noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!broken_ || broken_->note.called[0].number > number) return Outcome::truncated;
+  return broken_->note.kind == Kind::expired ? Outcome::timed_out : Outcome::cancelled;
+}
+
 bool RollCall::is_expired() const noexcept {
   if (!is_broken()) return false;
   const std::lock_guard lock(mutex_);

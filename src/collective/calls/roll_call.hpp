@@ -63,6 +63,9 @@ class RollCall {
   [[nodiscard]] bool differs(std::uint64_t number) const noexcept {
     return number >= first_differing_.load(std::memory_order_acquire) && is_concerned(number);
   }
+  /// With what a run ends that cannot end because of a verdict: timed_out; truncated, for other lengths; or
+  /// cancelled, where ranks have called different collectives.
+  [[nodiscard]] Outcome outcome_of(std::uint64_t number) const noexcept;
   /// Returns true when time is over, or ranks have called different collectives, in any run.
   [[nodiscard]] bool is_broken() const noexcept { return is_broken_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_expired() const noexcept;

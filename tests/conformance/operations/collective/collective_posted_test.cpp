@@ -152,6 +152,32 @@ TEST(PostedCollectives, behind_one_that_cannot_end_go_on) {
   EXPECT_EQ(right, 2);
 }
 
+/// Rank 1 calls something else than the others; nobody waits in a collective.
+class PostedInDisagreement : public ::testing::TestWithParam<std::size_t> {};
+// Another kind; another length, by which the ranks choose other algorithms.
+INSTANTIATE_TEST_SUITE_P(with, PostedInDisagreement, ::testing::Values(0, 9000),
+                         ::testing::PrintToStringParamName());
+
+TEST_P(PostedInDisagreement, signal_their_completion_objects_on_every_rank) {
+  const std::size_t other = GetParam();
+  PostedJob job(3);
+  std::atomic<int> ended{0};
+  job.run([&](Collective& all, int rank) {
+    const bool is_other = rank == 1;
+    const Numbers mine(is_other ? other : 10, 1);
+    Numbers sum(mine.size());
+    CompletionQueue done;
+    all.post(is_other && other == 0 ? all.make_barrier() : all.make_allreduce(mine, sum, operators::Sum{}),
+             {.completion = &done});
+    const Outcome outcome = job.ranks().endpoint(rank).wait(done).outcome();
+    EXPECT_EQ(outcome, other == 0 ? Outcome::cancelled : Outcome::truncated) << "rank " << rank;
+    ++ended;
+    while (ended.load() < 3) job.ranks().endpoint(rank).progress();
+    EXPECT_NE(test::error_of([&] { static_cast<void>(all.barrier()); }), "no error");
+    EXPECT_EQ(all.wait_posted(), Outcome::ok) << "who has a completion object has been told";
+  });
+}
+
 TEST(PostedCollectives, are_refused_when_empty_or_made_elsewhere) {
   PostedJob job(1);
   Collective& all = job.at(0);
