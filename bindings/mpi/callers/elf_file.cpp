@@ -72,11 +72,6 @@ std::string_view ElfFile::section(std::string_view name) const noexcept {
   return {};
 }
 
-std::uint64_t ElfFile::address_in_file(std::uintptr_t address, std::uintptr_t base) const noexcept {
-  const auto header = entry<ElfW(Ehdr)>(bytes_, 0);
-  return header.e_type == ET_EXEC ? address : address - base;
-}
-
 ElfFile::Function ElfFile::function_at(std::uint64_t address) const {
   for (const auto& [symbols_name, texts_name] :
        {std::pair{".symtab", ".strtab"}, std::pair{".dynsym", ".dynstr"}}) {

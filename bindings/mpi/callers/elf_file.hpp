@@ -17,9 +17,6 @@ class ElfFile {
 
   /// The contents of a section; empty where there is none, or where it is compressed.
   [[nodiscard]] std::string_view section(std::string_view name) const noexcept;
-  /// The address by which the file itself knows an address of the process; `base`: where the file begins
-  /// there.
-  [[nodiscard]] std::uint64_t address_in_file(std::uintptr_t address, std::uintptr_t base) const noexcept;
 
   struct Function {
     std::string name;

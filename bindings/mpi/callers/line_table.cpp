@@ -48,11 +48,14 @@ class Unit {
   std::optional<SourceLine> find(std::uint64_t address) {
     if (!read_header()) return std::nullopt;
     Row previous{}, row{};
-    bool has_previous = false;
+    bool has_previous = false, is_left_out = false;
     while (!reader_.at_end() && reader_.is_good()) {
       const Step step = advance(row);
       if (step == Step::none) continue;
-      if (has_previous && previous.address <= address && address < row.address) return source_of(previous);
+      // Functions that the linker has left out begin at address 0, where there is no code.
+      if (!has_previous) is_left_out = row.address == 0;
+      if (has_previous && !is_left_out && previous.address <= address && address < row.address)
+        return source_of(previous);
       previous = row;
       has_previous = step == Step::row;
       if (step == Step::end) row = Row{};
@@ -111,6 +114,8 @@ class Unit {
     };
     std::vector<Field> fields(reader_.number<std::uint8_t>());
     for (Field& field : fields) field = {reader_.variable(), reader_.variable()};
+    // Names of no fields take no bytes: their number says nothing, and could be any.
+    if (fields.empty()) return reader_.variable() == 0;
     for (std::uint64_t left = reader_.variable(); left > 0 && reader_.is_good(); --left) {
       Name name;
       for (const Field& field : fields) {

@@ -3,7 +3,8 @@
 #include "bindings/mpi/callers/elf_file.hpp"
 #include "bindings/mpi/callers/line_table.hpp"
 
-#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 
 #include <cstdio>
 #include <map>
@@ -19,18 +20,50 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
+/// The program, or a library that it has loaded: what an address lies in.
+struct Module {
+  std::string path;         // empty: the address lies in none
+  std::uintptr_t load = 0;  // what is added to the addresses of its file in this process
+};
+
+Module module_of(std::uintptr_t address) {
+  struct Search {
+    std::uintptr_t address;
+    Module found;
+  } search{address, {}};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* context) {
+        auto& sought = *static_cast<Search*>(context);
+        for (unsigned index = 0; index < info->dlpi_phnum; ++index) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[index];
+          if (segment.p_type != PT_LOAD ||
+              sought.address - info->dlpi_addr - segment.p_vaddr >= segment.p_memsz)
+            continue;
+          // The program itself has no name there.
+          sought.found = {*info->dlpi_name != 0 ? info->dlpi_name : "/proc/self/exe", info->dlpi_addr};
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  return search.found;
+}
+
+/// The name of the file without its folders.
+std::string short_name_of(const Module& module) {
+  const std::string path = module.path == "/proc/self/exe" ? ::program_invocation_name : module.path;
+  return path.substr(path.rfind('/') + 1);
+}
+
 Place find_place(const void* return_address) {
   Place place;
-  Dl_info module{};
   // The call is before the address that it returns to.
-  const void* const call = static_cast<const char*>(return_address) - 1;
-  if (return_address == nullptr || dladdr(call, &module) == 0 || module.dli_fname == nullptr) return place;
-  const std::string name = module.dli_fname;
-  // The name of the program itself is what it was started by, which need not be a path from here.
-  const ElfFile file(name.starts_with('/') ? name.c_str() : "/proc/self/exe");
-  const std::uint64_t address = file.address_in_file(reinterpret_cast<std::uintptr_t>(call),
-                                                     reinterpret_cast<std::uintptr_t>(module.dli_fbase));
-  const std::string short_name = name.substr(name.rfind('/') + 1);
+  const std::uintptr_t call = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  const Module module = return_address != nullptr ? module_of(call) : Module{};
+  if (module.path.empty()) return place;
+  const ElfFile file(module.path.c_str());
+  const std::uint64_t address = call - module.load;
+  const std::string short_name = short_name_of(module);
   if (const ElfFile::Function function = file.function_at(address); !function.name.empty())
     place.function = function.name + "+" + hexadecimal(address - function.begin) + " of " + short_name;
   else
