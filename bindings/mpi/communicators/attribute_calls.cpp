@@ -5,6 +5,7 @@
 #include "bindings/mpi/errors/classes.hpp"
 
 #include <climits>
+#include <cstdlib>
 
 namespace weft::mpi {
 
@@ -16,10 +17,16 @@ int new_keyval(KeyvalOf of, Copy* copy, Drop* drop, void* extra) {
                        extra);
 }
 
+/// Of the programs of a job, as mpiexec tells it.
+int number_of_program() noexcept {
+  const char* const text = std::getenv("MPIEXEC_APPNUM");
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
 /// The attributes that MPI itself attaches to MPI_COMM_WORLD, and, which costs nothing, to all communicators.
 void* predefined_attribute(int keyval) {
   static int largest_tag = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, is_global = 0, universe = 0,
-             number = 0;
+             number = number_of_program();
   switch (keyval) {
     case MPI_TAG_UB:
       return &largest_tag;
