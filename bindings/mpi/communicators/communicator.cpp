@@ -40,10 +40,11 @@ std::uint32_t new_context() {
   const auto ranks = static_cast<std::uint64_t>(communicator_world->size);
   const std::uint64_t number =
       given.fetch_add(1, std::memory_order_relaxed) * ranks + static_cast<std::uint64_t>(own_world_rank);
-  if (number >= std::uint64_t{1} << 30)
+  constexpr std::uint64_t kMost = kPartitionedContext >> 2;
+  if (number >= kMost)
     fail(MPI_ERR_OTHER, "this rank has made %llu communicators, and %llu are possible in a job of %llu ranks",
-         static_cast<unsigned long long>(number / ranks),
-         (1ULL << 30) / static_cast<unsigned long long>(ranks), static_cast<unsigned long long>(ranks));
+         static_cast<unsigned long long>(number / ranks), static_cast<unsigned long long>(kMost / ranks),
+         static_cast<unsigned long long>(ranks));
   return static_cast<std::uint32_t>(number) << 2;
 }
 

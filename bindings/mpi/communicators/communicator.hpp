@@ -69,6 +69,7 @@ extern Communicator* communicator_of_groups;
 /// part. The two lowest bits are for messages of the program (0), collectives (1), collectives of
 /// neighbours (2), and those of an intercommunicator's own side (3); with tags of bit 31, for what announces
 /// partitioned messages (2) and for the making of communicators (3).
+inline constexpr std::uint32_t kPartitionedContext = std::uint32_t{1} << 31;  // not of communicators
 [[nodiscard]] std::uint32_t new_context();
 
 }  // namespace weft::mpi

@@ -2,8 +2,8 @@
 //
 // The sender takes a context of its own and says so, and how the message is cut on its side, in a first
 // message on the communicator's context of such messages: these match in the order of the calls that prepare
-// the requests. Each partition then is a message of that context, with its number as the tag, whatever the
-// partitions of the receiver are.
+// the requests, also where one of both is freed. Each partition then is a message of that context, with its
+// number as the tag, whatever the partitions of the receiver are.
 #pragma once
 
 #include "bindings/mpi/collectives/exchange.hpp"
@@ -32,6 +32,11 @@ struct PartitionedHeader {
   std::int64_t bytes;  // of a partition
 };
 
+/// Contexts of partitioned messages are no communicator's: the highest bit is set in them. Their receivers
+/// wait for one source, so that a number of this process is enough, and may come again when all others have
+/// been used.
+[[nodiscard]] std::uint32_t new_partitioned_context() noexcept;
+
 /// The tag of the first message: apart from all tags by which communicators are made on the same context.
 [[nodiscard]] constexpr int header_tag(int tag) noexcept {
   return static_cast<int>(static_cast<std::uint32_t>(tag) | 0x80000000U);
@@ -57,6 +62,22 @@ class PartitionedSend final : public RequestWork, RequestOwner {
   std::atomic<int> error_{MPI_SUCCESS};
 };
 
+class PartitionedReceive;
+
+/// Learns of the first message. It is that of one call alone: where the request is freed before it has come,
+/// this goes on waiting for it, so that no other receive gets it.
+struct PartitionedHead final : RequestOwner {
+  enum State : int { kWaiting, kAbandoned, kTelling, kEnded };
+  void finish(Request& request) noexcept override;
+  PartitionedReceive* receive = nullptr;
+  PartitionedHeader header{};
+  int error = MPI_SUCCESS;
+  ReceiveHandle handle{};
+  std::atomic<int> state{kWaiting};
+};
+/// Ends those that wait for first messages of requests that have been freed: none can come any more.
+void end_abandoned_heads() noexcept;
+
 class PartitionedReceive final : public RequestWork, RequestOwner {
  public:
   PartitionedReceive(Request& request, const Partitioning& what);
@@ -66,15 +87,7 @@ class PartitionedReceive final : public RequestWork, RequestOwner {
   [[nodiscard]] bool has_arrived(int partition);
 
  private:
-  /// Learns of the first message.
-  struct Head final : RequestOwner {
-    void finish(Request& request) noexcept override;
-    PartitionedReceive* receive = nullptr;
-    PartitionedHeader header{};
-    int error = MPI_SUCCESS;
-    ReceiveHandle handle{};
-    std::atomic<bool> has_ended{false};
-  };
+  friend struct PartitionedHead;
   /// What is wrong with the first message, which has come; or MPI_SUCCESS.
   [[nodiscard]] int error_of_header() const noexcept;
   void post() noexcept;
@@ -84,7 +97,7 @@ class PartitionedReceive final : public RequestWork, RequestOwner {
 
   Request& whole_;
   const Partitioning what_;
-  Head head_;
+  PartitionedHead* head_ = nullptr;  // deletes itself where it is abandoned; nullptr: no message comes
   std::atomic<int> met_{0};  // the first start, and the first message: what comes second posts the receives
   std::atomic<bool> is_bound_{false};  // the sender's partitions are known, and receives have been posted
   std::unique_ptr<std::atomic<bool>[]> arrived_;

@@ -2,40 +2,85 @@
 #include "bindings/mpi/partitioned/partitions.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
+#include <mutex>
+#include <set>
+
 namespace weft::mpi {
+
+namespace {
+
+/// Those that outlive their requests.
+struct AbandonedHeads {
+  std::mutex mutex;
+  std::set<PartitionedHead*> all;
+};
+AbandonedHeads& abandoned_heads() {
+  static AbandonedHeads& heads = *new AbandonedHeads;
+  return heads;
+}
+
+}  // namespace
 
 PartitionedReceive::PartitionedReceive(Request& request, const Partitioning& what)
     : whole_(request), what_(what) {
   if (what.peer == MPI_PROC_NULL) return;
   Communicator& communicator = *request.communicator;
-  head_.receive = this;
+  head_ = new PartitionedHead;
+  head_->receive = this;
   Request* const first = take_request(communicator);
-  first->owner = &head_;
+  first->owner = head_;
   first->what = Request::What::receive;
   first->peer = what.peer;
   post_receive(communicator.peer(what.peer), communicator.context | 2, header_tag(what.tag),
-               {reinterpret_cast<std::byte*>(&head_.header), sizeof head_.header}, request_signals(), first,
-               &head_.handle);
+               {reinterpret_cast<std::byte*>(&head_->header), sizeof head_->header}, request_signals(), first,
+               &head_->handle);
 }
 
 PartitionedReceive::~PartitionedReceive() {
-  if (what_.peer == MPI_PROC_NULL || head_.has_ended.load(std::memory_order_acquire)) return;
-  static_cast<void>(world->endpoint.cancel(head_.handle));
+  if (head_ == nullptr) return;
+  {
+    const std::lock_guard lock(abandoned_heads().mutex);
+    int state = PartitionedHead::kWaiting;
+    if (head_->state.compare_exchange_strong(state, PartitionedHead::kAbandoned, std::memory_order_acq_rel)) {
+      abandoned_heads().all.insert(head_);
+      return;
+    }
+  }
   // A thread that the first message has just reached is about to say so.
-  world->endpoint.wait_until([&] { return head_.has_ended.load(std::memory_order_acquire); });
+  world->endpoint.wait_until(
+      [&] { return head_->state.load(std::memory_order_acquire) == PartitionedHead::kEnded; });
+  delete head_;
 }
 
-void PartitionedReceive::Head::finish(Request& request) noexcept {
+void PartitionedHead::finish(Request& request) noexcept {
   error = request.status.MPI_ERROR;
   if (error == MPI_SUCCESS && bytes_in(request.status) != sizeof header) error = MPI_ERR_INTERN;
-  const bool is_cancelled_by_us = is_cancelled(request.status);
   give_request(&request);
-  // Where the request has been started it lasts until it is posted and done; else it may be gone with the
-  // next line but one.
+  if (state.exchange(kTelling, std::memory_order_acq_rel) == kAbandoned) {
+    const std::lock_guard lock(abandoned_heads().mutex);
+    abandoned_heads().all.erase(this);
+    delete this;
+    return;
+  }
+  // Where the request has been started it lasts until it is posted and done; else it, and this, may be gone
+  // with the next line but one.
   PartitionedReceive* const own = receive;
-  const bool is_second = !is_cancelled_by_us && own->met_.fetch_add(1, std::memory_order_acq_rel) == 1;
-  has_ended.store(true, std::memory_order_release);
+  const bool is_second = own->met_.fetch_add(1, std::memory_order_acq_rel) == 1;
+  state.store(kEnded, std::memory_order_release);
   if (is_second) own->post();
+}
+
+void end_abandoned_heads() noexcept {
+  world->endpoint.wait_until([] {
+    PartitionedHead* head = nullptr;
+    {
+      const std::lock_guard lock(abandoned_heads().mutex);
+      if (abandoned_heads().all.empty()) return true;
+      head = *abandoned_heads().all.begin();
+    }
+    static_cast<void>(world->endpoint.cancel(head->handle));
+    return false;
+  });
 }
 
 void PartitionedReceive::start(Request&) {
@@ -46,16 +91,16 @@ void PartitionedReceive::start(Request&) {
 }
 
 int PartitionedReceive::error_of_header() const noexcept {
-  const PartitionedHeader& other = head_.header;
+  const PartitionedHeader& other = head_->header;
   MPI_Count sum = 0;
-  if (head_.error != MPI_SUCCESS) return head_.error;
+  if (head_->error != MPI_SUCCESS) return head_->error;
   if (other.partitions < 0 || other.bytes < 0 || __builtin_mul_overflow(other.bytes, other.partitions, &sum))
     return MPI_ERR_INTERN;
   return sum == total() ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
 }
 
 void PartitionedReceive::post() noexcept {
-  const PartitionedHeader& other = head_.header;
+  const PartitionedHeader& other = head_->header;
   const int error = error_of_header();
   if (!is_bound_.load(std::memory_order_relaxed) && error == MPI_SUCCESS) {
     arrived_ = std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(other.partitions));
@@ -96,7 +141,7 @@ bool PartitionedReceive::has_arrived(int partition) {
   if (!whole_.is_active || whole_.is_done()) return true;
   if (!is_bound_.load(std::memory_order_acquire) || staging_ != nullptr) return false;
   // Those of the sender that hold a part of it, also where all are empty.
-  const MPI_Count sent = head_.header.partitions, first = partition * sent / what_.partitions,
+  const MPI_Count sent = head_->header.partitions, first = partition * sent / what_.partitions,
                   behind = (partition + 1) * sent;
   for (MPI_Count part = first; part * what_.partitions < behind; ++part)
     if (!arrived_[static_cast<std::size_t>(part)].load(std::memory_order_acquire)) return false;

@@ -16,10 +16,15 @@ struct HeaderOnItsWay final : RequestOwner {
 
 }  // namespace
 
+std::uint32_t new_partitioned_context() noexcept {
+  static std::atomic<std::uint32_t> given{0};
+  return given.fetch_add(1, std::memory_order_relaxed) << 2 | kPartitionedContext;
+}
+
 PartitionedSend::PartitionedSend(Request& request, const Partitioning& what)
     : whole_(request),
       what_(what),
-      context_(what.peer == MPI_PROC_NULL ? 0 : new_context()),
+      context_(what.peer == MPI_PROC_NULL ? 0 : new_partitioned_context()),
       is_ready_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(what.partitions))) {
   if (what.peer == MPI_PROC_NULL) return;
   Communicator& communicator = *request.communicator;

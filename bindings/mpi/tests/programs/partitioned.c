@@ -110,6 +110,27 @@ static void empty_and_late(void) {
   MPI_Request_free(&receive);
 }
 
+/* Each receive is that of one send, also where both are freed before the message that announces the send has come. */
+static void freed_before_the_other_side(void) {
+  int in = -1, out = 7;
+  MPI_Request receive, send;
+  MPI_Precv_init(&in, 1, 1, MPI_CHAR, peer, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+  MPI_Request_free(&receive);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Psend_init(&out, 1, 1, MPI_CHAR, peer, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+  MPI_Request_free(&send);
+  MPI_Psend_init(&out, 1, 1, MPI_INT, peer, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+  MPI_Precv_init(&in, 1, 1, MPI_INT, peer, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+  MPI_Start(&send);
+  MPI_Start(&receive);
+  MPI_Pready(0, send);
+  MPI_Wait(&send, MPI_STATUS_IGNORE);
+  MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  CHECK(in == 7);
+  MPI_Request_free(&send);
+  MPI_Request_free(&receive);
+}
+
 static void refused(void) {
   int in[2], out[4] = {0};
   MPI_Request send, receive;
@@ -144,6 +165,7 @@ int main(int argc, char** argv) {
   cut(1 << 16, 64, 16, 1);
   cut_elements();
   empty_and_late();
+  freed_before_the_other_side();
   refused();
   MPI_Finalize();
   return 0;
