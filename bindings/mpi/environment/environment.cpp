@@ -1,15 +1,11 @@
 // From MPI_Init to MPI_Finalize.
-#include "bindings/mpi/check/handles.hpp"
+#include "bindings/mpi/check/finding.hpp"
 #include "bindings/mpi/communicators/report.hpp"
 #include "bindings/mpi/environment/environment_calls.hpp"
+#include "bindings/mpi/environment/left_behind.hpp"
 #include "bindings/mpi/environment/lifetime.hpp"
-#include "bindings/mpi/explanations/waiting.hpp"
-#include "bindings/mpi/point_to_point/unmatched.hpp"
-#include "bindings/mpi/requests/request.hpp"
-#include "bindings/mpi/roll_call/roll_call.hpp"
 #include "bindings/mpi/transport/world.hpp"
 
-#include <cstdio>
 #include <mutex>
 #include <string>
 
@@ -18,20 +14,6 @@ namespace weft::mpi {
 namespace {
 std::mutex init_mutex;
 int provided_level = MPI_THREAD_MULTIPLE;
-
-/// Tells what the program has left behind, and fails where it has.
-void tell_what_is_left() {
-  world->endpoint.wait_drained();
-  finish_roll_calls();
-  wait_for_all_ranks();
-  const std::string lines = leaked_requests() + unmatched_messages() + leaked_handles();
-  if (!lines.empty()) std::fputs(lines.c_str(), stderr);
-  wait_for_all_ranks();  // the others have told theirs before this one may end the job
-  if (lines.empty()) return;
-  is_checked = false;
-  fail(MPI_ERR_PENDING, "the program has left behind what the lines above name (WEFT_MPI_CHECK)");
-}
-
 }  // namespace
 
 void init_thread(int*, char***, int required, int* provided) {
@@ -59,7 +41,7 @@ void finalize() {
   // functions.
   communicator_self->attributes.clear(MPI_COMM_SELF);
   communicator_world->attributes.clear(MPI_COMM_WORLD);
-  if (is_checked) tell_what_is_left();
+  if (is_checked && is_last_user()) refuse_what_is_left();
   const std::lock_guard lock(init_mutex);
   note_end();
   close_library();

@@ -1,9 +1,9 @@
 #include "bindings/mpi/environment/lifetime.hpp"
 
 #include "bindings/mpi/communicators/communicator.hpp"
+#include "bindings/mpi/environment/left_behind.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/requests/request.hpp"
-#include "bindings/mpi/roll_call/roll_call.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <atomic>
@@ -72,9 +72,7 @@ void join() {
 }
 
 void leave() {
-  world->endpoint.wait_drained();
-  finish_roll_calls();
-  wait_for_all_ranks();
+  tell_what_is_left(is_checked ? HowMuch::all : HowMuch::what_is_cheap);
   close_explanations();
   close_request_signals();
   own_communicators.reset();
@@ -111,6 +109,11 @@ void close_library() {
   static bool leaves_at_exit = false;
   if (!ended.load() && !leaves_at_exit) leaves_at_exit = std::atexit(leave_at_exit) == 0;
   if (ended.load() || !leaves_at_exit) leave();
+}
+
+bool is_last_user() {
+  const std::lock_guard lock(mutex);
+  return users == 1;
 }
 
 bool has_begun() noexcept { return begun.load(); }

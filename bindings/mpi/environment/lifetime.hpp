@@ -9,6 +9,9 @@ void open_library();
 /// at the end of the process, since another session may be opened before.
 void close_library();
 
+/// Whether close_library() would leave the job now.
+[[nodiscard]] bool is_last_user();
+
 /// Whether MPI_Init and MPI_Finalize have been called.
 [[nodiscard]] bool has_begun() noexcept;
 [[nodiscard]] bool has_ended() noexcept;

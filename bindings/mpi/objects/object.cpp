@@ -27,9 +27,12 @@ Object::~Object() {
   // A handle that the program still has is found to be one of no object, as long as the memory is not used
   // again.
   *static_cast<volatile Kind*>(&kind) = Kind{};
-  const int named = number.load(std::memory_order_relaxed);
-  if (named == 0) return;
+  if (number.load(std::memory_order_relaxed) != 0) give_back_number(*this);
+}
+
+void give_back_number(Object& object) noexcept {
   const std::lock_guard lock(numbers().mutex);
+  const int named = object.number.exchange(0, std::memory_order_relaxed);
   numbers().handles[static_cast<std::size_t>(named - kFirstNumber)] = nullptr;
   numbers().free.push_back(named);
 }

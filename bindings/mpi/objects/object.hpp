@@ -76,6 +76,8 @@ void release(T* object) noexcept {
 
 /// The integer that stands for a handle in Fortran: of predefined ones their number.
 [[nodiscard]] int number_of_handle(const void* handle);
+/// The integer of an object that has one stands for nothing any more.
+void give_back_number(Object& object) noexcept;
 /// The handle of such an integer, or nullptr if none has it.
 [[nodiscard]] void* handle_of_number(int number);
 

@@ -33,13 +33,6 @@ Request* new_request() {
   all_requests().push_back(request);
   return request;
 }
-void delete_request(Request* request) {
-  {
-    const std::lock_guard lock(all_mutex);
-    std::erase(all_requests(), request);
-  }
-  delete request;
-}
 
 struct FreeRequests {
   ~FreeRequests() {
@@ -121,16 +114,13 @@ namespace {
   request.checked.reset();
 }
 
-/// Releases what few requests hold. Returns false when the request has ended with it: its handle has an
-/// integer, which ends, too.
-[[gnu::noinline]] bool release_all(Request* request) noexcept {
+/// Releases what few requests hold.
+[[gnu::noinline]] void release_all(Request* request) noexcept {
   if (request->checked != nullptr) drop_checked(*request);
   if (request->staging != nullptr) free_block(std::exchange(request->staging, nullptr));
   if (request->type != nullptr) release(std::exchange(request->type, nullptr));
   if (request->work != nullptr) delete std::exchange(request->work, nullptr);
-  if (request->number.load(std::memory_order_relaxed) == 0) return true;
-  delete_request(request);
-  return false;
+  if (request->number.load(std::memory_order_relaxed) != 0) give_back_number(*request);
 }
 
 [[nodiscard]] std::uintptr_t address_of(const void* pointer) noexcept {
@@ -139,17 +129,21 @@ namespace {
 
 }  // namespace
 
+void give_send_request(Request* request) noexcept {
+  request->kind = Kind{};  // so that a handle which the program still has is found to be none
+  request->next = free_requests.first;
+  free_requests.first = request;
+}
+
 void give_request(Request* request) noexcept {
   Communicator* const communicator = request->communicator;
   // One test for all: this is in the way of every receive.
   const std::uintptr_t held = address_of(request->staging) | address_of(request->type) |
                               address_of(request->work) | address_of(request->checked.get()) |
                               static_cast<std::uintptr_t>(request->number.load(std::memory_order_relaxed));
-  if (held == 0 || release_all(request)) [[likely]] {
-    request->kind = Kind{};  // so that a handle which the program still has is found to be none
-    request->next = free_requests.first;
-    free_requests.first = request;
-  }
+  if (held != 0) [[unlikely]]
+    release_all(request);
+  give_send_request(request);
   release(communicator);
 }
 
@@ -162,12 +156,6 @@ Request* take_send_request(Communicator& communicator) {
   request->communicator = &communicator;
   request->owner = nullptr;
   return request;
-}
-
-void give_send_request(Request* request) noexcept {
-  request->kind = Kind{};
-  request->next = free_requests.first;
-  free_requests.first = request;
 }
 
 std::span<std::byte> start_checked(Request& request, const void* buffer, MPI_Count count, Datatype& type) {
@@ -267,13 +255,14 @@ int finish_request(MPI_Request& handle, MPI_Status* status) {
   return error;
 }
 
-std::string leaked_requests() {
+std::string leaked_requests(bool with_those_ended) {
   int active = 0, ended = 0, persistent = 0;
   const Request* first = nullptr;
   const std::lock_guard lock(all_mutex);
   for (const Request* const request : all_requests()) {
     const std::uint32_t state = request->state.load(std::memory_order_acquire);
     if (request->kind != Kind::request || state == Request::kFreed || request->owner != nullptr) continue;
+    if (!with_those_ended && (!request->is_active || state == Request::kDone)) continue;
     if (first == nullptr) first = request;
     ++(!request->is_active ? persistent : state == Request::kDone ? ended : active);
   }

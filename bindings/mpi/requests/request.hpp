@@ -118,8 +118,9 @@ extern Request ended_receive_of_no_process;
 /// Returns the bytes that are sent, or received to.
 [[gnu::cold]] std::span<std::byte> start_checked(Request& request, const void* buffer, MPI_Count count,
                                                  Datatype& type);
-/// Lines about requests that the program has not ended; nothing where there are none.
-[[nodiscard]] std::string leaked_requests();
+/// A line about requests that the program has not ended, or about those under way only; nothing where there
+/// are none.
+[[nodiscard]] std::string leaked_requests(bool with_those_ended);
 
 /// Progresses until the request is done.
 void wait_done(const Request& request) noexcept;

@@ -1,4 +1,6 @@
 // Sessions and their process sets.
+#include "bindings/mpi/check/finding.hpp"
+#include "bindings/mpi/environment/left_behind.hpp"
 #include "bindings/mpi/environment/lifetime.hpp"
 #include "bindings/mpi/errors/errhandler_for.hpp"
 #include "bindings/mpi/sessions/sessions_calls.hpp"
@@ -43,6 +45,7 @@ void session_finalize(MPI_Session* handle) {
     fail(MPI_ERR_SESSION, "the session is MPI_SESSION_NULL, or has been finalised already");
   *handle = MPI_SESSION_NULL;
   release(session);
+  if (is_checked && has_ended() && is_last_user()) refuse_what_is_left();
   close_library();
 }
 

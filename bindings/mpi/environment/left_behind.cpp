@@ -1,0 +1,36 @@
+#include "bindings/mpi/environment/left_behind.hpp"
+
+#include "bindings/mpi/check/handles.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
+#include "bindings/mpi/partitioned/partitions.hpp"
+#include "bindings/mpi/point_to_point/unmatched.hpp"
+#include "bindings/mpi/requests/request.hpp"
+#include "bindings/mpi/roll_call/roll_call.hpp"
+
+#include <cstdio>
+#include <string>
+
+namespace weft::mpi {
+
+bool tell_what_is_left(HowMuch how_much) {
+  world->endpoint.wait_drained();
+  // Before the others may leave the job: receives from those that have end.
+  std::string lines = leaked_requests(how_much == HowMuch::all);
+  finish_roll_calls();
+  wait_for_all_ranks();
+  end_abandoned_heads();
+  lines += unmatched_messages();
+  if (how_much == HowMuch::all) lines += leaked_handles();
+  if (!lines.empty()) std::fputs(lines.c_str(), stderr);
+  return !lines.empty();
+}
+
+void refuse_what_is_left() {
+  const bool is_any = tell_what_is_left(HowMuch::all);
+  wait_for_all_ranks();  // the others have told theirs before this one may end the job
+  if (!is_any) return;
+  is_checked = false;
+  fail(MPI_ERR_PENDING, "the program has left behind what the lines above name (WEFT_MPI_CHECK)");
+}
+
+}  // namespace weft::mpi
