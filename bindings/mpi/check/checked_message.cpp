@@ -1,5 +1,6 @@
 #include "bindings/mpi/check/checked_message.hpp"
 
+#include "bindings/mpi/check/ranges_in_use.hpp"
 #include "bindings/mpi/check/signature.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
 #include "bindings/mpi/objects/blocks.hpp"
@@ -18,7 +19,11 @@ static_assert(sizeof(Signature) == kHeaderBytes);
 /// The buffers that are in use and lie in memory as one block.
 struct BuffersInUse {
   std::mutex mutex;
-  std::vector<const CheckedMessage*> all;
+  RangesInUse received, sent;
+
+  [[nodiscard]] RangesInUse& of(const CheckedMessage& message) noexcept {
+    return message.is_receive ? received : sent;
+  }
 };
 BuffersInUse& buffers() {
   static BuffersInUse& in_use = *new BuffersInUse;
@@ -47,29 +52,23 @@ std::uint64_t sum_of(const CheckedMessage& message) {
   return sum_of(packed.data(), bytes);
 }
 
-struct Range {
-  std::uintptr_t begin, end;
-};
-Range range_of(const CheckedMessage& message) noexcept {
+MemoryRange range_of(const CheckedMessage& message) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(shifted(message.buffer, message.type->true_lb));
   return {begin, begin + static_cast<std::uintptr_t>(message.type->size * message.count)};
 }
 
-/// The first one in use that a new one must not overlap: of two sends both may read.
+/// One in use that a new one must not overlap: of two sends both may read.
 const CheckedMessage* find_overlap(const CheckedMessage& message) noexcept {
-  const Range range = range_of(message);
-  for (const CheckedMessage* const other : buffers().all) {
-    const Range theirs = range_of(*other);
-    if ((message.is_receive || other->is_receive) && range.begin < theirs.end && theirs.begin < range.end)
-      return other;
-  }
-  return nullptr;
+  const MemoryRange range = range_of(message);
+  const void* found = buffers().received.find_overlap(range);
+  if (found == nullptr && message.is_receive) found = buffers().sent.find_overlap(range);
+  return static_cast<const CheckedMessage*>(found);
 }
 
 void leave(CheckedMessage& message) noexcept {
   {
     const std::lock_guard lock(buffers().mutex);
-    std::erase(buffers().all, &message);
+    if (message.type->is_dense(message.count)) buffers().of(message).remove(range_of(message), &message);
   }
   message.is_under_way = false;
   release(message.type);
@@ -93,14 +92,14 @@ void begin_use(CheckedMessage& message, const Communicator& communicator, const 
   if (!type.is_dense(count)) return;  // elements may lie between those of others
   const std::lock_guard lock(buffers().mutex);
   if (const CheckedMessage* const other = find_overlap(message); other != nullptr) {
-    const Range range = range_of(message), theirs = range_of(*other);
+    const MemoryRange range = range_of(message), theirs = range_of(*other);
     const std::uintptr_t shared = std::min(range.end, theirs.end) - std::max(range.begin, theirs.begin);
     end_with_finding(message.site, &communicator, MPI_ERR_BUFFER,
                      "the %s buffer overlaps by %llu bytes the %s buffer of %s, which is still in use",
                      is_receive ? "receive" : "send", static_cast<unsigned long long>(shared),
                      other->is_receive ? "receive" : "send", described(other->site).c_str());
   }
-  buffers().all.push_back(&message);
+  buffers().of(message).add(range_of(message), &message);
 }
 
 void end_use(CheckedMessage& message, const Communicator& communicator) {

@@ -1,6 +1,6 @@
 #include "bindings/mpi/check/handles.hpp"
 
-#include "bindings/mpi/objects/object.hpp"
+#include "bindings/mpi/datatypes/datatypes_calls.hpp"
 
 #include <cstdint>
 #include <map>
@@ -54,6 +54,13 @@ void note_handle(const void* handle, HandleClass kind) {
   const std::lock_guard lock(handles().mutex);
   Given& given = handles().all[handle];
   if (given.count++ == 0) given = {kind, CallSite::current(), handles().made++, 1};
+}
+
+void note_handles_of_contents(MPI_Datatype datatype, const MPI_Datatype* contents) {
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  int combiner = 0;
+  type_get_envelope_c(*find<Datatype>(datatype), &integers, &addresses, &counts, &types, &combiner);
+  for (MPI_Count index = 0; index < types; ++index) note_handle(contents[index], HandleClass::datatype);
 }
 
 void forget_handle(const void* handle) noexcept {

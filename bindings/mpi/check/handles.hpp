@@ -12,6 +12,9 @@ enum class HandleClass { communicator, datatype, group, operation, info, errhand
 void note_handle(const void* handle, HandleClass kind);
 void forget_handle(const void* handle) noexcept;
 
+/// The datatypes that MPI_Type_get_contents has given for one.
+void note_handles_of_contents(MPI_Datatype datatype, const MPI_Datatype* contents);
+
 /// One line for each class of which the program has not freed all, with the call that made the first; nothing
 /// where there is none.
 [[nodiscard]] std::string leaked_handles();
@@ -44,6 +47,10 @@ inline void note_made(MPI_Errhandler handle) {
 inline void note_made(MPI_Win handle) {
   if (is_checked) [[unlikely]]
     note_handle(handle, HandleClass::window);
+}
+inline void note_contents(MPI_Datatype datatype, const MPI_Datatype* contents) {
+  if (is_checked) [[unlikely]]
+    note_handles_of_contents(datatype, contents);
 }
 inline void note_freed(const void* handle) noexcept {
   if (is_checked) [[unlikely]]

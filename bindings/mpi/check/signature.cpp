@@ -74,27 +74,20 @@ class Collector {
           std::min<std::uint64_t>(std::uint64_t{last.count} + static_cast<std::uint64_t>(count), kMany));
       return true;
     }
-    if (result.used == Signature::kRuns) {
-      result.is_whole = 0;
-      return false;
-    }
+    if (result.used == Signature::kRuns) return false;
     result.runs[result.used++] = {
         kind, static_cast<std::uint32_t>(std::min<std::uint64_t>(static_cast<std::uint64_t>(count), kMany))};
     return true;
   }
   bool add(const Datatype& type, MPI_Count count) {
     if (count == 0 || type.size == 0) return true;
-    if (type.is_basic()) {
-      if (type.second_native == Native::none) return add(kind_of(type.native, type.size), count);
-      // Pairs are of a kind of their own.
-      return add(kind_of(type.native, type.size) | 0x8000U, count);
-    }
+    if (type.is_basic()) return add(kind_of(type.native, type.size), count);
     for (MPI_Count element = 0; element < count; ++element) {
       const Signature before = result;
       for (const Part& part : type.parts)
         if (!add(*part.type, part.blocklength * part.repeats)) return false;
       // Elements of one kind: the rest is as the first.
-      if (element == 0 && result.used <= 1 && result.used == std::max(before.used, 1U)) {
+      if (element == 0 && result.used <= 1 && result.used == std::max<std::uint64_t>(before.used, 1)) {
         const std::uint64_t each = result.runs[0].count - (before.used == 1 ? before.runs[0].count : 0);
         const std::uint64_t all = result.runs[0].count + each * static_cast<std::uint64_t>(count - 1);
         result.runs[0].count = static_cast<std::uint32_t>(std::min<std::uint64_t>(all, kMany));

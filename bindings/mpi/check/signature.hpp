@@ -16,8 +16,7 @@ struct Signature {
   };
   static constexpr std::size_t kRuns = 7;
   std::array<Run, kRuns> runs{};
-  std::uint32_t used = 0;
-  std::uint32_t is_whole = 1;  // there is nothing behind these runs
+  std::uint64_t used = 0;
 };
 
 [[nodiscard]] Signature signature_of(const Datatype& type, MPI_Count count);

@@ -34,9 +34,10 @@ inline constexpr MPI_Count kSegmentBytes = 32 << 10;
 [[nodiscard]] inline bool sends_blocks_to_owners(int ranks, MPI_Count total_bytes) noexcept {
   return ranks == 2 || total_bytes >= MPI_Count{16} << 10;
 }
-/// A chain of ranks; else distances that double: fewer steps, more messages and work.
-[[nodiscard]] inline bool scans_by_chain(int ranks, MPI_Count bytes) noexcept {
-  return ranks <= 8 || bytes > kSegmentBytes;
+/// A chain of ranks, through which the segments of a long vector follow each other where it may be cut; else
+/// distances that double: fewer steps, more messages and work.
+[[nodiscard]] inline bool scans_by_chain(int ranks, MPI_Count bytes, bool is_cut) noexcept {
+  return ranks <= 8 || (is_cut && bytes > kSegmentBytes);
 }
 /// How blocks come to all ranks.
 enum class ToAll : std::uint8_t {

@@ -43,8 +43,8 @@ class Waiter final : public TaskEnd {
   void task_has_ended() noexcept override {
     if (state_.exchange(kEnded, std::memory_order_acq_rel) == kWaiting) request_signals().wake();
   }
-  /// `number`: of the collective among those of its communicator.
-  void wait(const Communicator& communicator, int number) noexcept {
+  template <class Purpose>
+  void wait(const Purpose& purpose) noexcept {
     int state = state_.load(std::memory_order_acquire);
     if (state == kEnded || !state_.compare_exchange_strong(state, kWaiting, std::memory_order_acq_rel,
                                                            std::memory_order_acquire))
@@ -53,16 +53,25 @@ class Waiter final : public TaskEnd {
         [](const void* waiter) noexcept {
           return static_cast<const Waiter*>(waiter)->state_.load(std::memory_order_acquire) == kEnded;
         },
-        this, &request_signals(),
-        [&] {
-          return WaitPurpose{WaitPurpose::What::collective, &communicator, MPI_PROC_NULL, number};
-        });
+        this, &request_signals(), purpose);
   }
 
  private:
   enum : int { kRunning, kWaiting, kEnded };
   std::atomic<int> state_{kRunning};
 };
+
+template <class Purpose>
+void run_for(const Purpose& purpose, Communicator& communicator, Task& task) {
+  Waiter waiter;
+  task.start(waiter);
+  waiter.wait(purpose);
+  try {
+    task.await_resume();
+  } catch (const Failure& failure) {
+    fail_on(&communicator, failure.code, "%s", failure.text.c_str());
+  }
+}
 
 }  // namespace
 
@@ -75,15 +84,16 @@ int note_collective(Communicator& communicator, bool is_immediate) noexcept {
 void launch(Task task, Request& request) { carry_out(std::move(task), request); }
 
 void run(Communicator& communicator, Task task) {
-  Waiter waiter;
   const int number = note_collective(communicator, false);
-  task.start(waiter);
-  waiter.wait(communicator, number);
-  try {
-    task.await_resume();
-  } catch (const Failure& failure) {
-    fail_on(&communicator, failure.code, "%s", failure.text.c_str());
-  }
+  const auto purpose = [&] {
+    return WaitPurpose{WaitPurpose::What::collective, &communicator, MPI_PROC_NULL, number};
+  };
+  run_for(purpose, communicator, task);
+}
+
+void run_apart(Communicator& communicator, Task task) {
+  const auto purpose = [&] { return WaitPurpose{WaitPurpose::What::creation, &communicator}; };
+  run_for(purpose, communicator, task);
 }
 
 void begin(Communicator& communicator, Task task, MPI_Request* handle) {

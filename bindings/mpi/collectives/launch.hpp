@@ -11,6 +11,8 @@ namespace weft::mpi {
 
 /// Runs a collective to its end; fails with its error.
 void run(Communicator& communicator, Task task);
+/// The same for what only some members take part in: the communicator does not count it.
+void run_apart(Communicator& communicator, Task task);
 /// Begins it; it ends with the request.
 void begin(Communicator& communicator, Task task, MPI_Request* request);
 /// Notes for explanations that the current call is the communicator's last collective. Returns its number,

@@ -82,7 +82,7 @@ Task scan_checked(const Channel& channel, const void* sent, void* received, MPI_
                   Reduction& operation, bool is_exclusive) {
   check_intra(channel.communicator);
   check_reduction(count, type, operation);
-  if (algorithms::scans_by_chain(channel.size(), count * type.size))
+  if (algorithms::scans_by_chain(channel.size(), count * type.size, algorithms::may_be_cut(operation, type)))
     return scan_by_chain(channel, sent, received, count, type, operation, is_exclusive);
   return scan_by_doubling(channel, sent, received, count, type, operation, is_exclusive);
 }

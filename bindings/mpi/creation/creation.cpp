@@ -97,7 +97,7 @@ std::uint32_t agree_in_group(Communicator& communicator, const Group& group, int
       if (rank + mask < size) exchange.send(&context, 4, byte_type, rank_in_parent(rank + mask));
     co_await exchange;
   };
-  run(communicator, pass_on());
+  run_apart(communicator, pass_on());
   return context;
 }
 

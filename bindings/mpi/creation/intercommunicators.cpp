@@ -93,7 +93,7 @@ Communicator* connect(Communicator& local, int local_leader, Communicator* betwe
       co_await exchange;
       if (remote_ranks[0] > local.local->ranks[0]) other.context = own.context;
     };
-    run(*between, meet());
+    run_apart(*between, meet());
   }
   run(local, broadcast(Channel(local), &other, sizeof other, byte_type, local_leader));
   remote_ranks.resize(static_cast<std::size_t>(other.size));

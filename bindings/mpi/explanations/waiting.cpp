@@ -125,12 +125,19 @@ class Waits final : public detail::WaitSource {
     const auto context = static_cast<std::uint32_t>(message.tag >> 32);
     return visit_communicator(context & ~3U, [&](const Communicator& communicator) {
       const std::string name = communicator.described();
+      const int number = tag_of_key(message.tag);
+      if ((context & 2) != 0 && number < 0) {
+        const char* const of =
+            (context & 3) == 2 ? "of a partitioned message" : "by which a communicator is made";
+        std::snprintf(text.data(), text.size(), "tag %d %s, on %s", number & kLargestTag, of, name.c_str());
+        return;
+      }
       if ((context & 3) != 0) {
         std::snprintf(text.data(), text.size(), "the tag of a collective on %s", name.c_str());
         return;
       }
       const bool has_tag = static_cast<std::uint32_t>(message.tag_mask) != 0;
-      const std::string tag = has_tag ? "tag " + std::to_string(tag_of_key(message.tag)) : "any tag";
+      const std::string tag = has_tag ? "tag " + std::to_string(number) : "any tag";
       const int rank = message.peer < 0 ? -1 : communicator.peers().rank_of(message.peer);
       const std::string there =
           rank >= 0 && rank != message.peer ? " (rank " + std::to_string(rank) + " there)" : "";

@@ -49,12 +49,22 @@ def converted(argument, loose=()):
 OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
 COLLECTIVES = ("collectives", "neighbours")
-# The classes of handles that a program has to free, and calls that hand out what it has not to.
+# The classes of handles that a program has to free, and calls that hand out what it has not to: why they do not.
 CHECKED_HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Group", "MPI_Op", "MPI_Info", "MPI_Errhandler", "MPI_Win")
-OF_NO_OWN_HANDLE = ("Comm_get_parent", "Type_create_f90_complex", "Type_create_f90_integer", "Type_create_f90_real", "Type_match_size",
-                    "Type_get_value_index")
+OF_NO_OWN_HANDLE = {
+    "Type_commit": "changes a datatype that the program has",
+    "Type_create_f90_complex": "datatypes of Fortran's kinds are predefined",
+    "Type_create_f90_integer": "datatypes of Fortran's kinds are predefined",
+    "Type_create_f90_real": "datatypes of Fortran's kinds are predefined",
+    "Type_match_size": "gives a predefined datatype",
+    "Type_get_value_index": "gives a predefined datatype",
+    "Comm_get_parent": "gives the same communicator each time",
+    "T_cvar_get_info": "gives a predefined datatype",
+    "T_pvar_get_info": "gives a predefined datatype",
+}
 COLLECTIVE_CALLS = ("Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type", "Comm_create",
-                    "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent")
+                    "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent", "Intercomm_create",
+                    "Intercomm_merge")
 BASES = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",
          "reduce_scatter_block", "reduce_scatter", "gather", "gatherv", "scatter", "scatterv")
 
@@ -121,6 +131,8 @@ def checks_of(row):
     if row.name in COLLECTIVE_CALLS:
         comm = converted(next(a for a in row.arguments if a.type == "MPI_Comm"))
         before = f"if (is_checked) [[unlikely]]\n      call_the_roll({comm}, {{}});\n    "
+    if row.name.startswith("Type_get_contents"):
+        return before, ";\n    note_contents(datatype, array_of_datatypes)"
     handles = [a for a in row.arguments if a.type.endswith("*") and not a.array and a.type[:-1] in CHECKED_HANDLES]
     if not handles or row.name in OF_NO_OWN_HANDLE:
         return before, ""
@@ -167,10 +179,9 @@ def entry(row, large):
     if row.name in OF_ANY_HANDLE:
         call = f"{row.name.lower()}({', '.join(a.name for a in row.arguments)})"
     if row.group in COLLECTIVES:
-        call = collective_call(row)
-        if row.group == "collectives":
-            first, rest = call.split("\n", 1)
-            call = f"{first}\n    if (is_checked) [[unlikely]]\n      call_the_roll(communicator, {collective_check(row)});\n{rest}"
+        said = collective_check(row) if row.group == "collectives" else "{}"
+        first, rest = collective_call(row).split("\n", 1)
+        call = f"{first}\n    if (is_checked) [[unlikely]]\n      call_the_roll(communicator, {said});\n{rest}"
     call = before + call + behind
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
             f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
@@ -181,7 +192,7 @@ def entries(group, rows, root):
     lines = [f"// Entry points of the group {group}; {NOTE}.", "#include \"bindings/mpi/entry/entry.hpp\""]
     if calls.exists():
         lines.append(f"#include \"bindings/mpi/{group}/{group}_calls.hpp\"")
-    if group == "collectives" or any(row.name in COLLECTIVE_CALLS for row in rows):
+    if group in COLLECTIVES or any(row.name in COLLECTIVE_CALLS for row in rows):
         lines.append("#include \"bindings/mpi/roll_call/roll_call.hpp\"")
     lines += ["", "extern \"C\" {", "#pragma GCC visibility push(default)", ""]
     for row in rows:

@@ -14,6 +14,15 @@ namespace {
 
 std::atomic<int> comparisons{0};  // under way
 
+/// One of them, until its task is gone: also where a member has ended meanwhile, and there is nothing to
+/// compare.
+struct UnderWay {
+  UnderWay() noexcept { comparisons.fetch_add(1, std::memory_order_relaxed); }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+  ~UnderWay() { comparisons.fetch_sub(1, std::memory_order_release); }
+};
+
 /// What a member says of its call; travels as it is.
 struct Description {
   char call[40] = {};       // without "_c"
@@ -42,55 +51,72 @@ std::string with(const char* call, const char* what, const std::string& value) {
   return std::string(call) + " with " + what + " " + value;
 }
 
-/// What two members have called differently: on this rank, and on the other one; empty: nothing.
-std::pair<std::string, std::string> difference(const Description& mine, const Description& theirs) {
+/// What two members have called differently: on this rank, and on the other one; empty: nothing. On an
+/// intercommunicator a root or an amount is one side's.
+std::pair<std::string, std::string> difference(const Description& mine, const Description& theirs,
+                                               bool is_inter) {
   if (std::strcmp(mine.call, theirs.call) != 0) return {mine.call, theirs.call};
-  if (mine.root != theirs.root)
+  if (mine.root != theirs.root && !is_inter)
     return {with(mine.call, "root", std::to_string(mine.root)),
             with(theirs.call, "root", std::to_string(theirs.root))};
   if (std::strcmp(mine.operation, theirs.operation) != 0)
     return {with(mine.call, "operation", mine.operation), with(theirs.call, "operation", theirs.operation)};
-  if (mine.amount != theirs.amount && mine.amount >= 0 && theirs.amount >= 0)
+  if (mine.amount != theirs.amount && mine.amount >= 0 && theirs.amount >= 0 && !is_inter)
     return {with(mine.call, "bytes for each rank:", std::to_string(mine.amount)),
             with(theirs.call, "bytes for each rank:", std::to_string(theirs.amount))};
   return {};
 }
 
-Task compare(Channel channel, Description mine, CallSite site) {
+/// Whom a member tells what it calls, and whose call it compares with its own.
+struct Partners {
+  int to, from;
+  const char* whose;  // "rank", or "remote rank"
+};
+
+Task compare(Channel channel, Partners partners, const Communicator& communicator, Description mine,
+             CallSite site) {
+  const UnderWay under_way;
   Description theirs;
-  const int rank = channel.rank(), size = channel.size();
-  const int previous = (rank + size - 1) % size;
   Exchange exchange(channel);
-  exchange.receive(&theirs, sizeof theirs, byte_type, previous);
-  exchange.send(&mine, sizeof mine, byte_type, (rank + 1) % size);
+  exchange.receive(&theirs, sizeof theirs, byte_type, partners.from);
+  exchange.send(&mine, sizeof mine, byte_type, partners.to);
   co_await exchange;
   theirs.call[sizeof theirs.call - 1] = theirs.operation[sizeof theirs.operation - 1] = '\0';
-  const auto [here, there] = difference(mine, theirs);
+  const auto [here, there] = difference(mine, theirs, communicator.is_inter());
   if (!here.empty())
-    end_with_finding(
-        site, &channel.communicator, MPI_ERR_OTHER,
-        "the ranks call different collectives as number %u there: this rank calls %s, rank %d calls %s",
-        static_cast<unsigned>(channel.tag & 0x3fffffff) / 2 + 1, here.c_str(), previous, there.c_str());
-  comparisons.fetch_sub(1, std::memory_order_release);
+    end_with_finding(site, &communicator, MPI_ERR_OTHER,
+                     "the ranks call different collectives as number %u there: this rank calls %s, %s %d "
+                     "calls %s",
+                     static_cast<unsigned>(channel.tag & 0x3fffffff) / 2 + 1, here.c_str(), partners.whose,
+                     partners.from, there.c_str());
+}
+
+void begin_comparison(const Channel& channel, const Partners& partners, Communicator& communicator,
+                      const Description& mine) {
+  Request* const request = take_request(communicator);
+  request->what = Request::What::work;
+  request->state.store(Request::kFreed, std::memory_order_relaxed);  // nobody waits for it
+  launch(compare(channel, partners, communicator, mine, CallSite::current()), *request);
 }
 
 }  // namespace
 
 void call_the_roll(Communicator& communicator, const CollectiveCall& call) {
-  if (communicator.is_inter() || communicator.size == 1) return;
   // Beside the collective's own messages, by a bit of the tag that numbers of collectives do not reach.
   const std::string_view name = current_call;
-  const int which = name.starts_with("MPI_I") || name.starts_with("MPI_Comm_idup") ? 1 : 0;
+  const bool is_immediate = name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm");
+  const int which = is_immediate || name.starts_with("MPI_Comm_idup") ? 1 : 0;
   const auto number =
       static_cast<int>((communicator.collectives[which].load(std::memory_order_relaxed) & 0x3fffffff) |
                        static_cast<unsigned>(which));
-  Request* const request = take_request(communicator);
-  request->what = Request::What::work;
-  request->state.store(Request::kFreed, std::memory_order_relaxed);  // nobody waits for it
-  comparisons.fetch_add(1, std::memory_order_relaxed);
-  launch(compare(Channel(communicator, communicator.hidden_context(), number | 0x40000000),
-                 description_of(call), CallSite::current()),
-         *request);
+  const Channel channel(communicator, communicator.hidden_context(), number | 0x40000000);
+  const Description mine = description_of(call);
+  const int rank = communicator.rank, size = communicator.size;
+  if (communicator.is_inter() && rank == 0)
+    begin_comparison(channel, {0, 0, "remote rank"}, communicator, mine);
+  if (size > 1)
+    begin_comparison(communicator.is_inter() ? channel.local() : channel,
+                     {(rank + 1) % size, (rank + size - 1) % size, "rank"}, communicator, mine);
 }
 
 void finish_roll_calls() {
