@@ -27,12 +27,14 @@ class WrongPrograms(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         for source in SOURCES.glob("*.c"):
+            if source.stem in ("loaded", "loads"):
+                continue
             # As the program was compiled, its places are named.
             subprocess.run([BIN / "mpicc", "-g", "-O1", "-o", Path(cls.folder.name) / source.stem, source.name], check=True, cwd=SOURCES)
 
-    def run_to_end(self, program, name, ranks, **env):
+    def run_to_end(self, program, name, ranks, cwd=None, **env):
         result = subprocess.run([BIN / "weft", "run", "-n", str(ranks), "--timeout", "120", "--", Path(self.folder.name) / program, name],
-                                capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, **env})
+                                capture_output=True, text=True, timeout=HANG_GUARD, check=False, cwd=cwd, env={**os.environ, **env})
         self.assertNotEqual(result.returncode, 0, f"{name}: {result.stderr}")
         self.assertNotIn("did not end within", result.stderr)
         return result.stderr
@@ -104,6 +106,32 @@ class WrongPrograms(unittest.TestCase):
                          rf"Rank 0 waits in MPI_Bcast on MPI_COMM_WORLD at {line_of('deadlocks.c', 'a broadcast')} \([\d.]+ s\) for number 2 of its "
                          r"collectives.*but rank 1 has called MPI_Reduce as number 2 there: all ranks must call the same")
 
+    def test_a_collective_over_a_side_or_neighbours_that_one_rank_does_not_call(self):
+        for name, call, communicator in (("sides_without_one", "MPI_Barrier", "sides"), ("neighbours_without_one", "MPI_Neighbor_allgather", "ring")):
+            with self.subTest(name):
+                comment = name.replace("_", " ")
+                self.assert_says(self.explained(name, 3),
+                                 rf"Rank 0 waits in {call} on {communicator} at {line_of('deadlocks.c', comment)} \([\d.]+ s\) for number 1 of its "
+                                 r"collectives.*rank \d has not called it yet")
+
+    def test_a_communicator_of_a_group_is_no_collective_of_all(self):
+        self.assert_says(self.explained("group_without_one", 3),
+                         rf"Rank 1 waits in MPI_Comm_create_group on MPI_COMM_WORLD at {line_of('deadlocks.c', 'group without one')} \([\d.]+ s\) "
+                         r"for a message from rank 0 with tag 3 by which a communicator is made, on MPI_COMM_WORLD, which rank 0 has not sent")
+
+    def test_places_in_programs_of_any_address(self):
+        program = Path(self.folder.name) / "elsewhere"
+        for flags in (["-no-pie"], ["-Wl,-Ttext-segment=0x400000"], ["-ffunction-sections", "-Wl,--gc-sections"], ["-gdwarf-4"], ["-gdwarf-5"]):
+            with self.subTest(flags):
+                subprocess.run([BIN / "mpicc", "-g", *flags, "-o", program, "arguments.c"], check=True, cwd=SOURCES)
+                self.assert_says(self.run_to_end(program.name, "freed_communicator", 1), r"MPI_Barrier: .*, called at arguments\.c:\d+")
+
+    def test_places_in_a_library_loaded_by_a_relative_path(self):
+        folder = Path(self.folder.name)
+        subprocess.run([BIN / "mpicc", "-g", "-shared", "-fPIC", "-o", folder / "loaded.so", "loaded.c"], check=True, cwd=SOURCES)
+        subprocess.run([BIN / "mpicc", "-g", "-o", folder / "loads", "loads.c"], check=True, cwd=SOURCES)
+        self.assert_says(self.run_to_end("loads", "./loaded.so", 1, cwd=folder), rf"MPI_Barrier: .*, called at {line_of('loaded.c', 'in a library')}")
+
     def test_arguments(self):
         for name, ranks, expected in (
                 ("wrong_root", 2, r"MPI_Bcast on MPI_COMM_WORLD: root 5; a rank from 0 to 1 is needed \(MPI_ERR_ROOT\), called at arguments.c:\d+"),
@@ -150,9 +178,24 @@ class WrongPrograms(unittest.TestCase):
                 ("different_counts", r"number 1 there: this rank calls MPI_Allreduce with bytes for each rank: \d, rank \d calls MPI_Allreduce with "
                  r"bytes for each rank: \d"),
                 ("different_operations", r"this rank calls MPI_Allreduce with operation MPI_\w+, rank \d calls MPI_Allreduce with operation MPI_\w+"),
+                ("different_between_sides", r"number 1 there: this rank calls MPI_\w+, remote rank 0 calls MPI_\w+"),
+                ("different_of_neighbours", r"number 1 there: this rank calls MPI_Neighbor_\w+, rank \d calls MPI_Neighbor_\w+"),
+                ("leaked_contents", rf"1 datatype was never freed; the first was made by MPI_Type_contiguous at {at}:\d+"),
                 ("different_collectives", r"the ranks call different collectives as number 1 there: this rank calls MPI_\w+, rank \d calls MPI_\w+")):
             with self.subTest(name):
                 self.assert_says(self.run_to_end("checked", name, 2, WEFT_MPI_CHECK="1"), *expected)
+
+    def test_what_is_left_is_told_without_the_checks(self):
+        for name, line in (("unmatched_message", r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on "
+                                                 r"MPI_COMM_WORLD, of 4 bytes\n"),
+                           ("receive_left", r"weft-mpi: rank 0: MPI_Finalize: 1 request was never completed or freed \(1 under way, 0 ended but not "
+                                            r"waited for or tested, 0 persistent\)\n")):
+            with self.subTest(name):
+                result = subprocess.run([BIN / "weft", "run", "-n", "2", "--", Path(self.folder.name) / "checked", name], capture_output=True,
+                                        text=True, timeout=HANG_GUARD, check=False)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertRegex(result.stderr, line)
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
     def test_a_right_program_is_not_blamed(self):
         for program in ("deadlocks", "checked", "arguments"):

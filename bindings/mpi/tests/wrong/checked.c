@@ -49,6 +49,9 @@ static void unmatched_message(void) {
   if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
 }
+static void receive_left(void) {
+  if (rank == 0) MPI_Irecv(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD, &request);
+}
 static void send_buffer_changed(void) {
   if (rank == 0) {
     MPI_Isend(values, 64, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* a send */
@@ -87,6 +90,33 @@ static void different_collectives(void) {
   else
     MPI_Allreduce(values, values + 32, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
+static void different_between_sides(void) {
+  MPI_Comm between;
+  MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 4, &between);
+  if (rank == 0)
+    MPI_Barrier(between);
+  else
+    MPI_Allreduce(values, values + 32, 1, MPI_INT, MPI_SUM, between);
+}
+static void different_of_neighbours(void) {
+  const int periodic = 1, size = 2;
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  if (rank == 0)
+    MPI_Neighbor_allgather(values, 1, MPI_INT, values + 32, 1, MPI_INT, ring);
+  else
+    MPI_Neighbor_alltoall(values, 1, MPI_INT, values + 32, 1, MPI_INT, ring);
+}
+static void leaked_contents(void) {
+  MPI_Datatype inner, outer, found;
+  int integers[1];
+  MPI_Aint none[1];
+  MPI_Type_contiguous(2, MPI_INT, &inner);
+  MPI_Type_contiguous(3, inner, &outer);
+  MPI_Type_get_contents(outer, 1, 0, 1, integers, none, &found); /* contents */
+  MPI_Type_free(&outer);
+  MPI_Type_free(&inner);
+}
 
 static const struct {
   const char* name;
@@ -97,6 +127,7 @@ static const struct {
     {"leaked_requests", leaked_requests},
     {"leaked_handles", leaked_handles},
     {"unmatched_message", unmatched_message},
+    {"receive_left", receive_left},
     {"send_buffer_changed", send_buffer_changed},
     {"receive_buffer_changed", receive_buffer_changed},
     {"overlapping_receives", overlapping_receives},
@@ -105,6 +136,9 @@ static const struct {
     {"different_counts", different_counts},
     {"different_operations", different_operations},
     {"different_collectives", different_collectives},
+    {"different_between_sides", different_between_sides},
+    {"different_of_neighbours", different_of_neighbours},
+    {"leaked_contents", leaked_contents},
 };
 
 int main(int argc, char** argv) {

@@ -46,6 +46,30 @@ static void two_collectives(void) {
   else
     MPI_Reduce(&value, &other, 1, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD); /* a reduction */
 }
+static void group_without_one(void) {
+  const int both[] = {0, 1};
+  MPI_Group all, pair;
+  MPI_Comm made;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 2, both, &pair);
+  if (rank == 1) MPI_Comm_create_group(MPI_COMM_WORLD, pair, 3, &made); /* group without one */
+}
+static void sides_without_one(void) {
+  MPI_Comm side, between;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, 0, &side);
+  MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, rank == 0 ? 1 : 0, 4, &between);
+  MPI_Comm_set_name(between, "sides");
+  if (rank != 2) MPI_Barrier(between); /* sides without one */
+}
+static void neighbours_without_one(void) {
+  const int periodic = 1;
+  int in[2];
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  MPI_Comm_set_name(ring, "ring");
+  if (rank != 1) MPI_Neighbor_allgather(&rank, 1, MPI_INT, in, 1, MPI_INT, ring); /* neighbours without one */
+}
 
 static const struct {
   const char* name;
@@ -55,6 +79,8 @@ static const struct {
     {"each_sends_much", each_sends_much},         {"ring_of_receives", ring_of_receives},
     {"wrong_tag", wrong_tag},                     {"message_that_nobody_sends", message_that_nobody_sends},
     {"collective_without_one", collective_without_one}, {"two_collectives", two_collectives},
+    {"group_without_one", group_without_one},     {"sides_without_one", sides_without_one},
+    {"neighbours_without_one", neighbours_without_one},
 };
 
 int main(int argc, char** argv) {
