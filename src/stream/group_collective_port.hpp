@@ -34,6 +34,9 @@ class GroupCollectivePort final : public weft::detail::CollectivePort {
   bool cancel(const ReceiveHandle& handle) noexcept override {
     return stream().with([&](auto& endpoint) { return endpoint.cancel(handle); });
   }
+  bool cancel(const SendHandle& handle) noexcept override {
+    return stream().with([&](auto& endpoint) { return endpoint.cancel(handle); });
+  }
   std::size_t progress() noexcept override { return stream().progress(); }
   void wait(const weft::detail::WaitCondition& condition) noexcept override {
     static_cast<void>(stream().wait_condition(condition));
