@@ -1,0 +1,45 @@
+// The connections of a device.
+#pragma once
+
+#include "network/ibv/connection/reliable_connection.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace weft::network::ibv {
+
+/// By index, and by device of the peer. Connections stay. One thread at a time.
+class Connections {
+ public:
+  /// Throws std::bad_alloc.
+  Connection& add(session::Link& link) {
+    all_.push_back(std::make_unique<Connection>());
+    Connection& made = *all_.back();
+    made.link = &link;
+    made.index = static_cast<std::uint32_t>(all_.size() - 1);
+    made.rank = link.rank;
+    made.device = link.device;
+    link.address = made.index;
+    return made;
+  }
+  [[nodiscard]] Connection& of(const session::Link& link) const noexcept { return *all_[link.address]; }
+  /// Returns nullptr when there is none of this index.
+  [[nodiscard]] Connection* at(std::uint64_t index) const noexcept {
+    return index < all_.size() ? all_[index].get() : nullptr;
+  }
+  /// Returns nullptr when there is none; only while peers are being reached.
+  [[nodiscard]] Connection* find(int rank, std::uint8_t device) const noexcept {
+    for (const auto& each : all_)
+      if (each->rank == rank && each->device == device) return each.get();
+    return nullptr;
+  }
+
+  [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return all_.end(); }
+
+ private:
+  std::vector<std::unique_ptr<Connection>> all_;
+};
+
+}  // namespace weft::network::ibv

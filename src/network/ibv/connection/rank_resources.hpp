@@ -1,0 +1,25 @@
+// Resources that the endpoints of a rank share.
+#pragma once
+
+#include "base/log.hpp"
+#include "network/ibv/memory/sendable_packets.hpp"
+#include "network/ibv/verbs/rdma_device.hpp"
+#include "network/session/link/peers.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::network::ibv {
+
+struct RankResources {
+  Device& device;
+  session::Peers& peers;
+  PacketMemory& packets;
+  detail::PayloadLender& copier;
+  const base::Log& log;
+  std::size_t inline_bytes;   // longest payload that is copied
+  std::size_t message_bytes;  // longest message, header included
+  std::uint8_t ack_timeout;   // see QueuePairPlan
+};
+
+}  // namespace weft::network::ibv
