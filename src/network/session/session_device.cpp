@@ -40,6 +40,7 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
   if (!guard) return false;
   credits_.return_when_idle();
   staging_.flush_links(true);
+  transport_->prepare_sleep();
   drive();
   return !delivery_.has_pending() && !context_.links_need_service && staging_.is_empty() &&
          accesses_.are_reported() && !context_.has_rejections() && !credits_.is_due();

@@ -100,6 +100,9 @@ class Transport {
   }
   /// Returns false when a message has come that drive() has not read. Any thread, before a sleep.
   [[nodiscard]] virtual bool may_sleep() noexcept = 0;
+  /// What comes from now on makes the descriptor readable. Before the call of drive() after which threads may
+  /// sleep.
+  virtual void prepare_sleep() noexcept {}
 };
 
 }  // namespace weft::network::session
