@@ -1,0 +1,129 @@
+#include "network/ibv/ibv_endpoint.hpp"
+
+#include <weft/error.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace weft::network::ibv {
+
+namespace {
+
+constexpr std::size_t kRooms = 512;
+constexpr std::size_t kFrames = 32;
+constexpr std::size_t kFrameBytes = 8192;
+constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first contact
+
+template <class Object>
+Object* made(Object* object, const char* what, const Device& device) {
+  if (object == nullptr)
+    throw Error(ErrorClass::network, "ibv: " + device.describe() + " has no " + what +
+                                         " left for a device (" + error_text(errno) + ")");
+  return object;
+}
+
+/// A channel whose events are asked for without waiting.
+ibv_comp_channel* make_channel(const Device& device) {
+  CompletionChannel channel(
+      made(verbs().create_comp_channel(&device.context()), "completion channel", device));
+  const int flags = ::fcntl(channel->fd, F_GETFL);
+  if (flags < 0 || ::fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) != 0)
+    throw Error(ErrorClass::network,
+                "ibv: a completion channel cannot be asked without waiting: " + error_text(errno));
+  return channel.release();
+}
+
+}  // namespace
+
+IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
+    : context_(context),
+      buffers_(context.device, context.message_bytes, context.copier),
+      rooms_(context.device, kRooms, sizeof(session::Header) + context.inline_bytes),
+      // A frame must fit into a receive buffer of the peer, which is as large as those of this rank.
+      frames_(context.device, kFrames, std::min(kFrameBytes, context.message_bytes)),
+      channel_(make_channel(context.device)),
+      completions_(make_completion_queue()),
+      receives_(make_receive_queue()),
+      plan_{context.device, *completions_, *receives_, context.ack_timeout},
+      introductions_(context, plan_, index, connections_) {
+  buffers_.grow(kForGreetings, 0);
+  buffers_.post_to(*receives_);
+  const Address address = introductions_.address();
+  context_.peers.publish(index, std::as_bytes(std::span(&address, 1)));
+}
+
+IbvEndpoint::~IbvEndpoint() { stop(); }
+
+ibv_cq* IbvEndpoint::make_completion_queue() {
+  const int entries = std::min(static_cast<int>(kReceives + kSends + 2 * Introductions::kSlots),
+                               context_.device.limits().max_cqe);
+  return made(verbs().create_cq(&context_.device.context(), entries, nullptr, channel_.get(), 0),
+              "completion queue", context_.device);
+}
+
+ibv_srq* IbvEndpoint::make_receive_queue() {
+  ibv_srq_init_attr wanted{};
+  wanted.attr.max_wr =
+      std::min(kReceives, static_cast<std::uint32_t>(std::max(context_.device.limits().max_srq_wr, 1)));
+  wanted.attr.max_sge = 1;
+  return made(verbs().create_srq(&context_.device.domain(), &wanted), "shared receive queue",
+              context_.device);
+}
+
+bool IbvEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
+  Address there{};
+  if (address.size() != sizeof there) return false;
+  std::memcpy(&there, address.data(), sizeof there);
+  if (there.mtu < IBV_MTU_256 || there.mtu > IBV_MTU_4096 || there.queue_pair == 0) return false;
+  Connection& connection = connections_.add(link);
+  connection.address = there;
+  introductions_.begin(connection);
+  return true;
+} catch (const std::exception& error) {
+  context_.log.error(error.what());
+  return false;
+}
+
+bool IbvEndpoint::is_carrying() const noexcept {
+  return std::any_of(connections_.begin(), connections_.end(), [&](const auto& connection) {
+    return connection->sends.awaits_completion() && !context_.peers.has_left(connection->rank);
+  });
+}
+
+void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
+  for (const auto& connection : connections_) {
+    if (connection->rank != rank || connection->is_closed) continue;
+    drive(device);
+    connection->is_closed = true;
+    flush_queue_pair(*connection);
+  }
+}
+
+void IbvEndpoint::stop() noexcept {
+  introductions_.end();
+  for (const auto& connection : connections_) {
+    connection->is_closed = true;
+    connection->queue_pair.reset();
+    connection->route.reset();
+  }
+}
+
+std::chrono::nanoseconds IbvEndpoint::longest_sleep() const noexcept {
+  return introductions_.are_under_way() ? std::chrono::nanoseconds(Introductions::kRepeatAfter)
+                                        : std::chrono::nanoseconds::max();
+}
+
+void IbvEndpoint::prepare_sleep() noexcept {
+  ibv_cq* queue = nullptr;
+  void* unused = nullptr;
+  unsigned events = 0;
+  while (verbs().get_cq_event(channel_.get(), &queue, &unused) == 0) ++events;
+  if (events != 0) verbs().ack_cq_events(completions_.get(), events);
+  static_cast<void>(::ibv_req_notify_cq(completions_.get(), 0));
+}
+
+}  // namespace weft::network::ibv
