@@ -25,7 +25,7 @@ constexpr int kMostThreads = 63;  // devices of a rank, less one for a dedicated
 constexpr int kMostRanksInProcess = 64;
 constexpr std::size_t kSmallestBuffer = 256;
 constexpr std::size_t kLargestBuffer = std::size_t{16} << 20;
-constexpr const char* kNetworks = "auto|shm|ofi|mixed|tcp|sim";
+constexpr const char* kNetworks = "auto|shm|ofi|ibv|mixed|tcp|sim";
 static_assert(kLargestRecord < kSmallestBuffer);
 
 using weft::tools::choice_value;

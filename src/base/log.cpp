@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLevelNames = {"error", "warn", "info", "debug", "trace"};
 constexpr std::array<std::string_view, kLogModules> kModuleNames = {
-    "runtime", "bootstrap", "shm",      "tcp",      "ofi",     "sim",
+    "runtime", "bootstrap", "shm",      "tcp",      "ofi",     "ibv",    "sim",
     "mixed",   "memory",    "matching", "protocol", "backlog", "failure"};
 
 std::string listed(std::span<const std::string_view> names) {

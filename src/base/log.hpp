@@ -21,6 +21,7 @@ enum class LogModule : std::uint8_t {
   shm,
   tcp,
   ofi,
+  ibv,
   sim,
   mixed,     ///< the choice of a network for each peer
   memory,    ///< regions
@@ -29,7 +30,7 @@ enum class LogModule : std::uint8_t {
   backlog,
   failure,  ///< failures of ranks
 };
-inline constexpr std::size_t kLogModules = 12;
+inline constexpr std::size_t kLogModules = 13;
 
 std::string_view to_string(LogLevel level);
 std::string_view to_string(LogModule module);

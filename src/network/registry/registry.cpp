@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 
 #include "base/log.hpp"
+#include "network/ibv/ibv.hpp"
 #include "network/mixed/mixed_network.hpp"
 #include "network/ofi/ofi.hpp"
 #include "network/shm/shm_network.hpp"
@@ -62,12 +63,8 @@ constexpr NetworkRow kNetworks[] = {
      make_sim},
     {"tcp", Extent::hosts, tcp::availability, tcp::make_network},
     {"ofi", Extent::hosts, ofi::availability, ofi::make_network},
+    {"ibv", Extent::hosts, ibv::availability, ibv::make_network},
     {"mixed", Extent::hosts, availability_of_mixed, make_mixed},
-    {"ibv", Extent::hosts,
-     [](const Attributes&) {
-       return Availability{false, "not in this build"};
-     },
-     nullptr},
 };
 
 }  // namespace

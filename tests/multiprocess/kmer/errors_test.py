@@ -76,7 +76,7 @@ class Errors(unittest.TestCase):
 
     def test_bad_values_of_other_options(self):
         for option, value, right in (("--in-process", "two", "an integer from 2 to 64"), ("--progress", "some", "workers or dedicated"),
-                                     ("--network", "smoke", "auto, shm, ofi, mixed, tcp or sim"),
+                                     ("--network", "smoke", "auto, shm, ofi, ibv, mixed, tcp or sim"),
                                      ("--false-positives", "much", "a number from 0.0001 to 0.9")):
             self.expect(f"{option} {value} is not valid: it must be {right}", "-k", 31, "-o", "out", option, value, "good.fq", code=2)
 

@@ -119,7 +119,7 @@ TEST(Attributes, a_bad_value_is_an_error_that_names_variable_value_and_range) {
   EXPECT_EQ(error_of({"WEFT_LANE_SLOTS=100"}),
             "WEFT_LANE_SLOTS=100 is not valid: it must be an integer from 64 to 4096 and a power of two");
   EXPECT_EQ(error_of({"WEFT_NETWORK=ethernet"}),
-            "WEFT_NETWORK=ethernet is not valid: it must be auto, shm, sim, tcp, ofi or mixed");
+            "WEFT_NETWORK=ethernet is not valid: it must be auto, shm, sim, tcp, ofi, ibv or mixed");
   EXPECT_EQ(error_of({"WEFT_COUNTERS="}), "WEFT_COUNTERS= is not valid: it must be off, table or json");
   EXPECT_EQ(
       error_of({"WEFT_PARK_TIMEOUT=-1"}),

@@ -36,13 +36,13 @@ TEST(NetworkRegistry, EveryRowDescribesItself) {
 }
 
 TEST(NetworkRegistry, OtherNamesAreRefusedWithThoseThatThereAre) {
-  for (const std::string_view name : {"ibv", "auto", "", "shm "}) {
+  for (const std::string_view name : {"verbs", "auto", "", "shm "}) {
     try {
       static_cast<void>(network_named(name));
       ADD_FAILURE() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.what(),
-                "there is no network \"" + std::string(name) + "\": there are shm, sim, tcp, ofi, mixed");
+                "there is no network \"" + std::string(name) + "\": there are shm, sim, tcp, ofi, ibv, mixed");
     }
   }
 }

@@ -1,0 +1,86 @@
+#include "network/ibv/ibv_network.hpp"
+
+#include "network/ibv/ibv.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace weft::network::ibv {
+
+using base::Attribute;
+
+namespace {
+
+/// Longer messages are fetched, which needs no copy; and each peer has receive buffers of this size.
+constexpr std::size_t kLongestPacket = 4 * 1024;
+/// Payloads up to this size are copied into a room of the network instead of a packet; for larger ones the
+/// copy saves nothing.
+constexpr std::size_t kLongestCopied = 432;
+
+std::size_t packet_bytes_of(const base::Attributes& attributes) {
+  return std::min(static_cast<std::size_t>(attributes.integer(Attribute::packet_size)), kLongestPacket) +
+         Network::kPacketTrailer;
+}
+
+std::size_t inline_bytes_of(const base::Attributes& attributes) {
+  return std::clamp(static_cast<std::size_t>(attributes.integer(Attribute::inline_max)), kSmallestSend,
+                    kLongestCopied);
+}
+
+std::size_t message_bytes_of(const base::Attributes& attributes, const Network::PacketMemory& foreign) {
+  const std::size_t packet = packet_bytes_of(attributes);
+  return sizeof(session::Header) +
+         std::max(foreign.base == nullptr ? packet : std::min(packet, foreign.payload),
+                  inline_bytes_of(attributes));
+}
+
+DeviceChoice choice_of(const base::Attributes& attributes) {
+  return {attributes.text(Attribute::ibv_device), attributes.integer(Attribute::ibv_gid_index)};
+}
+
+}  // namespace
+
+IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                       detail::PayloadLender& copier, const Network::PacketMemory& packets)
+    : SessionNetwork(bootstrap, attributes, base::LogModule::ibv, {"ibv", "verbs", "network (WEFT_NETWORK)"},
+                     message_bytes_of(attributes, packets), Attribute::ibv_credits, Credits::all, 0),
+      device_(choice_of(attributes)),
+      packets_(device_, static_cast<std::uint32_t>(attributes.integer(Attribute::packets)),
+               packet_bytes_of(attributes), packets),
+      context_{device_,
+               peers(),
+               packets_,
+               copier,
+               log(),
+               inline_bytes_of(attributes),
+               message_bytes_of(attributes, packets),
+               ack_timeout_of(attributes.seconds(Attribute::peer_timeout))} {
+  log().info([&] {
+    return device_.describe() + ", " + std::to_string(shared().credits) +
+           " messages under way between two devices in each class";
+  });
+}
+
+Capabilities IbvNetwork::capabilities() const noexcept {
+  Capabilities capabilities;
+  capabilities.inline_bytes = context_.inline_bytes;
+  capabilities.can_fetch = true;
+  capabilities.stages = shared().stages;
+  return capabilities;
+}
+
+std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
+                                      detail::PayloadLender& copier, const Network::PacketMemory& packets) {
+  return std::make_unique<IbvNetwork>(bootstrap, attributes, copier, packets);
+}
+
+Availability availability(const base::Attributes& attributes) try {
+  const Device device(choice_of(attributes));
+  return {true, "verbs, " + device.describe()};
+} catch (const Error& error) {
+  return {false, error.what()};
+}
+
+}  // namespace weft::network::ibv
