@@ -1,0 +1,137 @@
+// A double of verbs: devices of one process, between whose queue pairs work requests are carried out in
+// memory, as verbs say; it fails on request. What is wrong by the rules of verbs completes with the error
+// that a device would report: keys that name no registration, messages that are longer than their buffer,
+// peers that are gone.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <random>
+#include <set>
+#include <span>
+#include <vector>
+
+namespace weft::test::verbs {
+
+/// What goes wrong, and how often. Zeros: nothing.
+struct Faults {
+  std::uint64_t seed = 0;          // completions of several queue pairs come in an order that it chooses, and
+                                   // polls return fewer than there are
+  std::uint32_t refuse_sends = 0;  // every so-manieth post of a reliable queue pair answers ENOMEM
+  std::uint32_t lose_datagrams = 0;    // every so-manieth datagram is lost
+  std::uint32_t double_datagrams = 0;  // every so-manieth datagram comes twice
+  std::uint32_t no_receiver =
+      0;  // every so-manieth time the receiver is not ready, although a buffer is posted
+  std::uint32_t fail_sends =
+      0;  // so many of the work requests to come fail, as if the peer were out of reach
+};
+
+struct CompletionQueue : ibv_cq {
+  std::deque<ibv_wc> entries;
+  bool is_armed = false;
+};
+
+struct Receive {
+  std::uint64_t id;
+  ibv_sge piece;
+};
+
+struct ReceiveQueue : ibv_srq {
+  std::deque<Receive> receives;
+  std::uint32_t most = 0;
+};
+
+struct Send {
+  ibv_send_wr request;
+  std::vector<ibv_sge> pieces;
+  std::vector<std::byte> inlined;
+};
+
+struct QueuePair : ibv_qp {
+  ibv_qp_cap limits{};
+  std::uint32_t peer = 0;              // number of the queue pair that it is connected with
+  std::uint32_t key = 0;               // of datagrams
+  std::deque<Send> sends;              // posted and not carried out
+  std::uint32_t unretired = 0;         // work requests whose place in the queue is not free yet
+  std::deque<std::uint32_t> retiring;  // for each completion to come: the places that it frees
+  std::uint32_t unsignalled = 0;       // carried out since the last completion
+  std::deque<Receive> receives;        // of datagrams
+};
+
+struct Channel : ibv_comp_channel {
+  CompletionQueue* queue = nullptr;
+};
+
+class Fabric {
+ public:
+  static Fabric& instance();
+
+  void set(const Faults& faults);
+  /// Work requests that have failed so far.
+  [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
+  /// Raises an event of all queue pairs of this number, for whoever has opened their device.
+  void raise(ibv_event_type type);
+
+  // The functions of a device, on objects of this fabric.
+  int post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refused);
+  int post_receive(ReceiveQueue& queue, ibv_recv_wr* request, ibv_recv_wr** refused);
+  int post_receive(QueuePair& of, ibv_recv_wr* request, ibv_recv_wr** refused);
+  int poll(CompletionQueue& queue, std::span<ibv_wc> entries);
+  void arm(CompletionQueue& queue);
+  int modify(QueuePair& pair, const ibv_qp_attr& attributes, int which);
+  void add(QueuePair& pair);
+  void remove(QueuePair& pair);
+  void add(ibv_mr& registration, int access);
+  void remove(ibv_mr& registration);
+  void open(ibv_context& context);
+  void close(ibv_context& context);
+  [[nodiscard]] bool take_event(ibv_context& context, ibv_async_event& event);
+
+ private:
+  struct Registered {
+    ibv_mr* registration;
+    int access;
+  };
+  enum class Carried : std::uint8_t { yes, later };
+
+  void carry(QueuePair& from);
+  void carry_all();
+  Carried carry_first(QueuePair& from);
+  Carried send(QueuePair& from, const Send& send);
+  void send_datagram(QueuePair& from, const Send& send);
+  Carried access(QueuePair& from, const Send& send);
+  void complete_send(QueuePair& from, const Send& send, ibv_wc_status status);
+  void complete(ibv_cq* queue, const ibv_wc& entry);
+  void fail(QueuePair& pair);
+  [[nodiscard]] QueuePair* peer_of(const QueuePair& from) const;
+  [[nodiscard]] bool covers(std::uint32_t key, std::uint64_t address, std::size_t size, int access,
+                            const ibv_pd* domain) const;
+  [[nodiscard]] bool gather(const QueuePair& from, const Send& send, std::vector<std::byte>& bytes) const;
+  [[nodiscard]] bool is_turn(std::uint32_t every, std::uint64_t& count) const noexcept {
+    return every != 0 && ++count % every == 0;
+  }
+
+  std::mutex mutex_;
+  Faults faults_;
+  std::minstd_rand random_;
+  std::map<std::uint32_t, QueuePair*> pairs_;          // by number
+  std::map<std::uint32_t, Registered> registrations_;  // by key
+  std::set<QueuePair*> busy_;                          // with sends that are not carried out
+  std::map<ibv_context*, std::deque<ibv_async_event>> events_;
+  std::uint32_t next_pair_ = 16;
+  std::uint32_t next_key_ = 0x100;
+  std::uint64_t posts_ = 0;
+  std::uint64_t datagrams_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t failed_ = 0;
+};
+
+/// Makes weft's network over verbs use this fabric instead of the devices of this host.
+void install();
+
+}  // namespace weft::test::verbs
