@@ -106,7 +106,7 @@ inline const std::vector<AttributeSetting> kNoSurprises = {
 /// libfabric.
 [[nodiscard]] inline bool is_message_network(const Runtime& runtime) {
   const std::string_view network = runtime.network();
-  return network == "tcp" || network == "ofi" || network == "mixed";
+  return network == "tcp" || network == "ofi" || network == "ibv" || network == "mixed";
 }
 
 /// Whether a packet is free again as soon as it has been posted: the kernel has taken its bytes.
