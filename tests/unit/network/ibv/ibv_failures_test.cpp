@@ -1,0 +1,73 @@
+#include "unit/network/ibv/double_network.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace weft::network::ibv {
+namespace {
+
+using network::test::Stage;
+using weft::test::payload;
+
+class IbvFailures : public OverDouble {
+ protected:
+  /// Returns once rank 0 has heard that rank 1 is gone.
+  static void await_loss(Stage& stage) {
+    EXPECT_TRUE(stage.until([&] { return stage.port(0).has_left(1); }));
+  }
+};
+
+TEST_F(IbvFailures, AMessageThatIsNotDeliveredEndsThePeerWithTheStatusInTheLog) {
+  Stage stage(2, settings());
+  ASSERT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1; }));
+  testing::internal::CaptureStderr();
+  Fabric::instance().set({.fail_sends = 1});
+  ASSERT_EQ(stage.send(0, Stage::to(1, 2), payload(8, 2)), SendResult::sent);
+  await_loss(stage);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("rank 1: a message was not delivered: transport retry counter exceeded"),
+            std::string::npos)
+      << log;
+  EXPECT_EQ(stage.send(0, Stage::to(1, 3), payload(8, 3)), SendResult::peer_left);
+}
+
+TEST_F(IbvFailures, PacketsOfAConnectionThatFailsComeBack) {
+  Stage stage(2, settings());
+  ASSERT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::sent);
+  testing::internal::CaptureStderr();
+  Fabric::instance().set({.fail_sends = 1});
+  for (std::uint64_t word = 2; word < 6; ++word)
+    static_cast<void>(stage.send_packet(0, Stage::to(1, word), payload(1000, word)));
+  await_loss(stage);
+  static_cast<void>(testing::internal::GetCapturedStderr());
+  std::uint32_t indices[64];
+  std::size_t returned = 0;
+  EXPECT_TRUE(stage.until([&] {
+    returned += stage[0].network->reclaim_packets(indices);
+    return returned >= 1 && stage.drained();
+  }));
+}
+
+TEST_F(IbvFailures, APeerIsReachedAlthoughGreetingsAreLostAndDoubled) {
+  Fabric::instance().set({.lose_datagrams = 2, .double_datagrams = 3});
+  Stage stage(3, settings());
+  for (int from = 0; from < 3; ++from)
+    for (int to = 0; to < 3; ++to)
+      ASSERT_EQ(stage.send(from, Stage::to(to, 1), payload(100, 1)), SendResult::sent);
+  EXPECT_TRUE(stage.until([&] { return stage.notes(2).arrivals.size() == 3; }));
+}
+
+TEST_F(IbvFailures, FullQueuesAndLateReceiversOnlyDelay) {
+  Fabric::instance().set({.seed = 3, .refuse_sends = 2, .no_receiver = 2});
+  Stage stage(2, settings());
+  constexpr std::uint64_t kMessages = 500;
+  for (std::uint64_t word = 0; word < kMessages; ++word)
+    ASSERT_EQ(stage.send(0, Stage::to(1, word), payload(word % 400, word)), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == kMessages; }));
+  for (const auto& arrival : stage.notes(1).arrivals)
+    EXPECT_EQ(arrival.bytes, payload(arrival.word % 400, arrival.word));
+}
+
+}  // namespace
+}  // namespace weft::network::ibv
