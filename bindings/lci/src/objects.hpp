@@ -15,44 +15,9 @@
 #include <weft/matching/offline.hpp>
 #include <weft/weft.hpp>
 
+#include "payloads.hpp"
+
 namespace lci {
-
-/// Where the payloads go that the completion objects of a runtime receive: its allocator and packets. Lives
-/// as long as the process, since objects may outlive their runtime.
-class Payloads {
- public:
-  explicit Payloads(weft::Runtime& runtime)
-      : packet_bytes_(runtime.device_limits().packet_bytes), runtime_(&runtime) {}
-  [[nodiscard]] static Payloads& make(weft::Runtime& runtime);
-  /// The runtime ends: its packets are gone.
-  void close() noexcept { runtime_.store(nullptr, std::memory_order_release); }
-
-  [[nodiscard]] allocator_base_t& allocator() const noexcept {
-    return *allocator_.load(std::memory_order_acquire);
-  }
-  void set(allocator_base_t& allocator) noexcept { allocator_.store(&allocator, std::memory_order_release); }
-  /// Memory of the allocator; that of malloc() is not asked by a virtual call.
-  [[nodiscard, gnu::always_inline]] inline void* allocate(std::size_t size) const noexcept {
-    allocator_base_t& used = allocator();
-    return &used == &g_allocator_default ? std::malloc(size) : used.allocate(size);
-  }
-
-  [[nodiscard]] std::size_t packet_bytes() const noexcept { return packet_bytes_; }
-  /// A packet that the program holds as a plain pointer from now on, or null: the pool is empty.
-  [[nodiscard]] void* take_packet() noexcept;
-  /// False for every address that no packet of take_packet() has had, with two loads.
-  [[nodiscard]] bool may_hold(const void* address) const noexcept {
-    const auto at = reinterpret_cast<std::uintptr_t>(address);
-    return at >= first_.load(std::memory_order_relaxed) && at <= last_.load(std::memory_order_relaxed);
-  }
-
- private:
-  std::atomic<allocator_base_t*> allocator_{&g_allocator_default};
-  std::atomic<std::uintptr_t> first_{UINTPTR_MAX};
-  std::atomic<std::uintptr_t> last_{0};
-  const std::size_t packet_bytes_;
-  std::atomic<weft::Runtime*> runtime_;
-};
 
 /// Keeps the ranks that have failed until progress has thrown for them.
 class FailedRanks final : public weft::Completion {

@@ -114,30 +114,6 @@ packet_pool_t alloc_packet_pool_x::call() const {
 }
 void free_packet_pool_x::call() const { free_handle(m_freed, "free_packet_pool"); }
 
-Payloads& Payloads::make(weft::Runtime& runtime) {
-  static std::mutex mutex;
-  static std::deque<Payloads> all;
-  const std::lock_guard lock(mutex);
-  return all.emplace_back(runtime);
-}
-
-void* Payloads::take_packet() noexcept {
-  weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
-  if (runtime == nullptr) return nullptr;
-  weft::Packet packet = runtime->get_packet();
-  if (!packet) return nullptr;
-  void* const address = packet.data();
-  packet.release();
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (may_hold(address)) [[likely]]
-    return address;
-  std::uintptr_t first = first_.load(std::memory_order_relaxed);
-  while (at < first && !first_.compare_exchange_weak(first, at, std::memory_order_relaxed)) continue;
-  std::uintptr_t last = last_.load(std::memory_order_relaxed);
-  while (at > last && !last_.compare_exchange_weak(last, at, std::memory_order_relaxed)) continue;
-  return address;
-}
-
 void* get_upacket_x::call() const {
   runtime_impl_t& runtime =
       m_packet_pool.p_impl != nullptr ? *m_packet_pool.p_impl->runtime : runtime_of(m_runtime);
@@ -146,9 +122,8 @@ void* get_upacket_x::call() const {
 
 void put_upacket_x::call() const {
   if (m_packet == nullptr) return;
-  runtime_impl_t& runtime = runtime_of(m_runtime);
-  if (runtime.payloads.may_hold(m_packet) && runtime.runtime.packet_of(m_packet)) return;
-  runtime.payloads.allocator().deallocate(m_packet);
+  Payloads& payloads = runtime_of(m_runtime).payloads;
+  if (!payloads.put_packet(m_packet)) payloads.allocator().deallocate(m_packet);
 }
 
 matching_engine_t alloc_matching_engine_x::call() const {

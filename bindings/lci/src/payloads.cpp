@@ -1,0 +1,108 @@
+#include "payloads.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace lci {
+
+constinit thread_local PacketCache packet_cache;
+
+namespace {
+
+/// The caches of all threads, which a runtime that ends takes its packets out of. Never destroyed: threads
+/// may end after everything else.
+struct Caches {
+  std::mutex mutex;
+  std::vector<PacketCache*> all;
+  [[nodiscard]] static Caches& of_process() {
+    static Caches& only = *new Caches;
+    return only;
+  }
+};
+
+}  // namespace
+
+/// Gives the packets of a thread back when it ends.
+class CacheOwner {
+ public:
+  CacheOwner() {
+    Caches& caches = Caches::of_process();
+    const std::lock_guard lock(caches.mutex);
+    caches.all.push_back(&packet_cache);
+  }
+  CacheOwner(const CacheOwner&) = delete;
+  CacheOwner& operator=(const CacheOwner&) = delete;
+  ~CacheOwner() {
+    Caches& caches = Caches::of_process();
+    const std::lock_guard lock(caches.mutex);
+    std::erase(caches.all, &packet_cache);
+    give_to(nullptr);
+  }
+  /// The cache of this thread is for packets of `payloads` from now on.
+  static void give_to(const Payloads* payloads) noexcept {
+    if (packet_cache.of != nullptr) packet_cache.of->empty(packet_cache);
+    packet_cache.of = payloads;
+  }
+};
+
+Payloads::Payloads(weft::Runtime& runtime)
+    : packet_bytes_(runtime.device_limits().packet_bytes),
+      packets_(static_cast<std::size_t>(std::stoull(runtime.attribute("packets")))),
+      cached_(static_cast<std::uint32_t>(std::min<std::size_t>(packets_ / 64, PacketCache::kMost))),
+      runtime_(&runtime) {}
+
+Payloads& Payloads::make(weft::Runtime& runtime) {
+  static std::mutex mutex;
+  static std::deque<Payloads> all;
+  const std::lock_guard lock(mutex);
+  return all.emplace_back(runtime);
+}
+
+void Payloads::close() noexcept {
+  Caches& caches = Caches::of_process();
+  const std::lock_guard lock(caches.mutex);
+  for (PacketCache* const cache : caches.all) {
+    if (cache->of != this) continue;
+    empty(*cache);
+    cache->of = nullptr;
+  }
+  runtime_.store(nullptr, std::memory_order_release);
+}
+
+void Payloads::empty(PacketCache& cache) const noexcept {
+  weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
+  for (; cache.count != 0; --cache.count)
+    if (runtime != nullptr) static_cast<void>(runtime->packet_of(cache.held[cache.count - 1]));
+}
+
+void* Payloads::take_from_pool() noexcept {
+  weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
+  if (runtime == nullptr) return nullptr;
+  weft::Packet packet = runtime->get_packet();
+  if (!packet) return nullptr;
+  void* const address = packet.data();
+  packet.release();
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (may_hold(address)) [[likely]]
+    return address;
+  std::uintptr_t first = first_.load(std::memory_order_relaxed);
+  while (at < first && !first_.compare_exchange_weak(first, at, std::memory_order_relaxed)) continue;
+  std::uintptr_t last = last_.load(std::memory_order_relaxed);
+  while (at > last && !last_.compare_exchange_weak(last, at, std::memory_order_relaxed)) continue;
+  return address;
+}
+
+bool Payloads::put_into_pool(void* address) noexcept {
+  weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
+  if (runtime == nullptr) return true;  // it has gone with its runtime
+  if (packet_cache.of != this && cached_ != 0) {
+    static thread_local CacheOwner owner;
+    owner.give_to(this);
+  }
+  return static_cast<bool>(runtime->packet_of(address));
+}
+
+}  // namespace lci

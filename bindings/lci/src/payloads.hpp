@@ -1,0 +1,84 @@
+// The memory of active messages that programs receive.
+#pragma once
+
+#include <lci.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <weft/weft.hpp>
+
+namespace lci {
+
+class Payloads;
+
+/// Packets that the program has put back in this thread: it takes them again without asking the pool.
+struct PacketCache {
+  static constexpr std::uint32_t kMost = 16;
+  const Payloads* of = nullptr;  // whose packets they are
+  std::uint32_t count = 0;
+  void* held[kMost] = {};
+};
+extern constinit thread_local PacketCache packet_cache [[gnu::tls_model("initial-exec")]];
+
+/// Where the payloads go that the completion objects of a runtime receive: its allocator and packets. Lives
+/// as long as the process, since objects may outlive their runtime.
+class Payloads {
+ public:
+  explicit Payloads(weft::Runtime& runtime);
+  [[nodiscard]] static Payloads& make(weft::Runtime& runtime);
+  /// The runtime ends: its packets are gone. No other thread uses them any more.
+  void close() noexcept;
+
+  [[nodiscard]] allocator_base_t& allocator() const noexcept {
+    return *allocator_.load(std::memory_order_acquire);
+  }
+  void set(allocator_base_t& allocator) noexcept { allocator_.store(&allocator, std::memory_order_release); }
+  /// Memory of the allocator; that of malloc() is not asked by a virtual call.
+  [[nodiscard, gnu::always_inline]] inline void* allocate(std::size_t size) const noexcept {
+    allocator_base_t& used = allocator();
+    return &used == &g_allocator_default ? std::malloc(size) : used.allocate(size);
+  }
+
+  [[nodiscard]] std::size_t packet_bytes() const noexcept { return packet_bytes_; }
+  /// The number of packets of the runtime.
+  [[nodiscard]] std::size_t packets() const noexcept { return packets_; }
+  /// A packet that the program holds as a plain pointer from now on, or null: the pool is empty. (Other
+  /// threads may keep PacketCache::kMost packets each.)
+  [[nodiscard, gnu::always_inline]] inline void* take_packet() noexcept {
+    PacketCache& cache = packet_cache;
+    if (cache.of == this && cache.count != 0) [[likely]]
+      return cache.held[--cache.count];
+    return take_from_pool();
+  }
+  /// Takes back what take_packet() has returned. Returns false for all other addresses.
+  [[nodiscard, gnu::always_inline]] inline bool put_packet(void* address) noexcept {
+    if (!may_hold(address)) return false;
+    PacketCache& cache = packet_cache;
+    if (cache.of != this || cache.count >= cached_) [[unlikely]]
+      return put_into_pool(address);
+    cache.held[cache.count++] = address;
+    return true;
+  }
+  /// False for every address that no packet of take_packet() has had, with two loads.
+  [[nodiscard]] bool may_hold(const void* address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= first_.load(std::memory_order_relaxed) && at <= last_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  friend class CacheOwner;
+  [[gnu::noinline]] void* take_from_pool() noexcept;
+  [[gnu::noinline]] bool put_into_pool(void* address) noexcept;
+  void empty(PacketCache& cache) const noexcept;
+
+  std::atomic<allocator_base_t*> allocator_{&g_allocator_default};
+  std::atomic<std::uintptr_t> first_{UINTPTR_MAX};
+  std::atomic<std::uintptr_t> last_{0};
+  const std::size_t packet_bytes_;
+  const std::size_t packets_;
+  const std::uint32_t cached_;  // packets that a thread keeps
+  std::atomic<weft::Runtime*> runtime_;
+};
+
+}  // namespace lci
