@@ -26,6 +26,7 @@ class OwnCompletion : public comp_impl_t {
     completion.set_allocator(payloads_);
   }
   [[nodiscard]] Delivery delivery() const noexcept { return {payloads_.of_runtime(), attr.zero_copy_am}; }
+  [[nodiscard]] std::size_t packets_at_rest() const noexcept { return payloads_.packets_at_rest(); }
 
  private:
   ObjectPayloads payloads_;
@@ -93,26 +94,6 @@ class HandlerCompletion final : public OwnCompletion, public weft::Completion {
 
  private:
   const comp_handler_t function_;
-};
-
-class QueueCompletion final : public OwnCompletion {
- public:
-  explicit QueueCompletion(const comp_attr_t& attributes)
-      : OwnCompletion(attributes), queue_({.capacity = capacity_of(attributes.cq_default_length)}) {
-    attach(queue_);
-  }
-  void signal(status_t status) override { signal_with(queue_, status); }
-  [[nodiscard]] status_t pop() {
-    weft::Message message;
-    if (!queue_.pop(message)) return status_t(errorcode_t::retry);
-    return delivery().status_of(message);
-  }
-
- private:
-  static std::uint32_t capacity_of(int length) noexcept {
-    return static_cast<std::uint32_t>(std::clamp(length, 1, 1 << 24));
-  }
-  weft::CompletionQueue queue_;
 };
 
 class SyncCompletion final : public OwnCompletion {

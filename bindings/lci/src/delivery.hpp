@@ -49,6 +49,17 @@ class ObjectPayloads final : public weft::PayloadOwner {
   void release(std::byte* data, std::size_t, std::uint64_t) noexcept override {
     allocator().deallocate(data);
   }
+  /// Frees the buffer of a status that the program does not get.
+  void take_back(void* buffer) const noexcept {
+    if (buffer == nullptr) return;
+    Payloads* const payloads = of_runtime();
+    if (payloads == nullptr || !payloads->put_packet(buffer)) allocator().deallocate(buffer);
+  }
+  /// The number of packets that statuses at rest may hold.
+  [[nodiscard]] std::size_t packets_at_rest() const noexcept {
+    const Payloads* const payloads = of_runtime();
+    return payloads != nullptr ? payloads->packets() / 4 : 0;
+  }
 
  private:
   std::atomic<Payloads*> payloads_{nullptr};
@@ -60,6 +71,8 @@ class Delivery {
   /// `payloads`: of the runtime that the object receives from, or null.
   Delivery(Payloads* payloads, bool into_packets) noexcept
       : payloads_(payloads), into_packets_(into_packets) {}
+  /// The same, but not into packets.
+  [[nodiscard]] Delivery into_memory() const noexcept { return {payloads_, false}; }
 
   /// The status of an operation that has ended, or of a message that has arrived, whose payload then belongs
   /// to the program.
@@ -83,14 +96,18 @@ class Delivery {
   /// address goes nowhere.
   [[nodiscard, gnu::always_inline]] inline status_t status_of_view(
       const weft::Message& message) const noexcept {
-    const std::size_t size = message.size();
+    return status_of_arrival(message.peer(), message.tag(), message.data(), message.size());
+  }
+  [[nodiscard, gnu::always_inline]] inline status_t status_of_arrival(int rank, tag_t tag,
+                                                                      const std::byte* data,
+                                                                      std::size_t size) const noexcept {
     void* buffer = nullptr;
     if (size != 0) [[likely]] {
-      buffer = copy_to_own(message.data(), size);
+      buffer = copy_to_own(data, size);
       if (buffer == nullptr) [[unlikely]]
-        buffer = copy_of(message.data(), size, message.peer());
+        buffer = copy_of(data, size, rank);
     }
-    return make_status(errorcode_t::done, message.peer(), buffer, size, message.tag(), nullptr);
+    return make_status(errorcode_t::done, rank, buffer, size, tag, nullptr);
   }
 
   /// Says on standard error how the operation has ended. Returns the code for its status.

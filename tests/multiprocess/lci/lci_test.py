@@ -40,6 +40,11 @@ class Lci(unittest.TestCase):
             with self.subTest(ranks=ranks, network=network):
                 self.assertEqual(self.lines(ranks, "semantics", network, LCI_ATTR_ZERO_COPY_AM="On"), (["ok"] * ranks, []))
 
+    def test_queues(self):
+        for ranks, network in ((1, "auto"), (2, "auto"), (1, "tcp")):
+            with self.subTest(ranks=ranks, network=network):
+                self.assertEqual(self.lines(ranks, "queues", network), (["ok"] * ranks, []))
+
     def test_more_packets_than_the_usual_segment_has_room_for(self):
         for variable, value in (("NPACKETS", "100000"), ("PACKET_SIZE", "3000000")):
             with self.subTest(variable):

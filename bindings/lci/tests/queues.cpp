@@ -1,0 +1,134 @@
+// Completion queues: the order of what is at rest, threads at both ends, and what nobody pops.
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+
+namespace {
+
+struct Counting : lci::allocator_base_t {
+  void* allocate(size_t size) override {
+    ++held;
+    return std::malloc(size);
+  }
+  void deallocate(void* ptr) override {
+    --held;
+    std::free(ptr);
+  }
+  std::atomic<int> held{0};
+};
+
+const size_t kSizes[] = {0, 8, 48, 49, 1000, 20000};
+
+/// The queue begins with 256 places.
+void many_at_rest() {
+  const int me = lci::get_rank_me();
+  lci::comp_t queue = lci::alloc_cq();
+  const lci::rcomp_t number = lci::register_rcomp(queue);
+  constexpr lci::tag_t kMessages = 3000;
+  for (lci::tag_t i = 0; i < kMessages; ++i) {
+    std::string payload(static_cast<size_t>(i % 60), static_cast<char>('a' + i % 26));
+    post([&] {
+      return lci::post_am_x(me, &payload[0], payload.size(), lci::COMP_NULL_RETRY, number).tag(i)();
+    });
+    if (i % 100 == 0) lci::comp_signal(queue, lci::status_t(&queue));
+  }
+  lci::wait_drained();
+  size_t signals = 0;
+  std::vector<bool> came(kMessages, false);
+  for (size_t left = kMessages + kMessages / 100; left != 0; --left) {
+    const lci::status_t status = pop(queue);
+    CHECK(status.is_done());
+    if (status.user_context == &queue) {
+      ++signals;
+      continue;
+    }
+    CHECK(status.tag < kMessages && !came[status.tag] && status.rank == me && status.size == status.tag % 60);
+    came[status.tag] = true;
+    CHECK((status.buffer == nullptr) == (status.size == 0));
+    for (size_t at = 0; at < status.size; ++at)
+      CHECK(static_cast<char*>(status.buffer)[at] == static_cast<char>('a' + status.tag % 26));
+    std::free(status.buffer);
+  }
+  CHECK(signals == kMessages / 100 && lci::cq_pop(queue).is_retry());
+  lci::deregister_rcomp(number);
+  lci::free_comp(&queue);
+}
+
+void threads_at_both_ends() {
+  lci::comp_t queue = lci::alloc_cq();
+  constexpr uintptr_t kEach = 5000, kThreads = 4;
+  std::vector<std::atomic<int>> came(kEach * kThreads);
+  std::vector<std::thread> threads;
+  for (uintptr_t thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      for (uintptr_t i = 0; i < kEach; ++i)
+        lci::comp_signal(queue, lci::status_t(reinterpret_cast<void*>(thread * kEach + i + 1)));
+      for (uintptr_t popped = 0; popped < kEach;) {
+        const lci::status_t status = lci::cq_pop(queue);
+        if (status.is_retry()) continue;
+        ++came[reinterpret_cast<uintptr_t>(status.user_context) - 1];
+        ++popped;
+      }
+    });
+  for (std::thread& each : threads) each.join();
+  for (const std::atomic<int>& each : came) CHECK(each == 1);
+  lci::free_comp(&queue);
+}
+
+/// Payloads at rest go back to the allocator, and to the packets, when the queue is freed.
+void what_nobody_pops() {
+  Counting counting;
+  lci::set_allocator(&counting);
+  const int me = lci::get_rank_me();
+  const std::vector<char> bytes(20000);
+  for (const bool into_packets : {false, true}) {
+    lci::comp_t queue = lci::alloc_cq_x().zero_copy_am(into_packets)();
+    const lci::rcomp_t number = lci::register_rcomp(queue);
+    for (int round = 0; round < 50; ++round)
+      for (const size_t size : kSizes)
+        post([&] { return lci::post_am(me, const_cast<char*>(bytes.data()), size, lci::COMP_NULL, number); });
+    lci::wait_drained();
+    for (int popped = 0; popped < 30; ++popped) lci::put_upacket(pop(queue).buffer);
+    lci::free_comp(&queue);
+    CHECK(counting.held == 0);
+  }
+  lci::set_allocator(&lci::g_allocator_default);
+}
+
+/// Packets come back to the pool from whichever thread has put them back, also when it has ended.
+void packets_of_threads() {
+  std::vector<void*> all;
+  const auto take_all = [&] {
+    for (void* packet; (packet = lci::get_upacket()) != nullptr;) all.push_back(packet);
+    return all.size();
+  };
+  const size_t packets = take_all();
+  CHECK(packets <= lci::get_default_packet_pool().get_attr_npackets());
+  std::thread([&] {
+    for (void* const packet : all) lci::put_upacket(packet);
+  }).join();
+  all.clear();
+  CHECK(take_all() == packets);
+  for (void* const packet : all) lci::put_upacket(packet);
+}
+
+}  // namespace
+
+int main() {
+  for (int runtime = 0; runtime < 2; ++runtime) {
+    lci::g_runtime_init();
+    many_at_rest();
+    threads_at_both_ends();
+    what_nobody_pops();
+    packets_of_threads();
+    lci::barrier();
+    lci::g_runtime_fina();
+  }
+  std::puts("ok");
+  return 0;
+}
