@@ -141,7 +141,9 @@ void Registered::forget(const runtime_impl_t& runtime) noexcept {
 
 comp_impl_t::~comp_impl_t() {
   // The library's own kinds are, or contain, weft's side of them.
-  if (attr.comp_type == attr_comp_type_t::custom) delete static_cast<weft::Completion*>(completion_);
+  if (attr.comp_type != attr_comp_type_t::custom || completion_ == nullptr) return;
+  Registered::forget(*this);  // programs also delete objects of their own without free_comp()
+  delete static_cast<weft::Completion*>(completion_);
 }
 
 weft::Completion& make_user_completion(comp_impl_t& object) {

@@ -250,6 +250,7 @@ void mistakes() {
   lci::device_t none;
   refuses("cq_pop: the completion object is of another kind", [&] { lci::cq_pop(counter); });
   refuses("comp_t is empty", [&] { lci::free_comp(&nothing); });
+  refuses("comp_t is empty", [&] { lci::comp_signal(lci::COMP_NULL_RETRY, lci::status_t()); });
   refuses("device_t is empty", [&] { lci::free_device(&none); });
   refuses("rmr is empty", [&] { lci::post_put(0, &none, 1, lci::COMP_NULL, 0, lci::RMR_NULL); });
   refuses("4294967296", [&] { lci::post_am_x(0, &none, 1, lci::COMP_NULL, 1).tag(lci::tag_t(1) << 32)(); });

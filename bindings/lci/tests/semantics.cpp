@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -198,6 +199,23 @@ void objects_of_several_runtimes() {
   lci::free_comp(&queue);
 }
 
+struct Own : lci::comp_impl_t {
+  void signal(lci::status_t) override {}
+};
+/// Without free_comp(): the next object at its address is registered with another runtime.
+void an_object_that_the_program_deletes() {
+  alignas(Own) char place[sizeof(Own)];
+  lci::runtime_t first = lci::alloc_runtime(), second = lci::alloc_runtime();
+  for (const lci::runtime_t runtime : {first, second}) {
+    Own* const own = new (place) Own;
+    CHECK(lci::register_rcomp_x(lci::comp_t(own)).runtime(runtime)() == 1);
+    own->~Own();
+  }
+  lci::barrier_x().runtime(first)();
+  lci::free_runtime(&second);
+  lci::free_runtime(&first);
+}
+
 /// What ranks publish to each other by the launcher, as LCI does before it communicates.
 void published() {
   LCT_pmi_initialize();
@@ -251,6 +269,7 @@ int main(int count, char**) {
   lci::barrier();
   lci::g_runtime_fina();
   objects_of_several_runtimes();
+  an_object_that_the_program_deletes();
   published();
   std::puts("ok");
   return 0;

@@ -40,6 +40,10 @@ class Lci(unittest.TestCase):
             with self.subTest(ranks=ranks, network=network):
                 self.assertEqual(self.lines(ranks, "semantics", network, LCI_ATTR_ZERO_COPY_AM="On"), (["ok"] * ranks, []))
 
+    def test_every_operation_and_attribute_is_there(self):
+        for name in ("interface", "interface-17"):
+            self.assertEqual(self.lines(1, name), (["ok"], []))
+
     def test_queues(self):
         for ranks, network in ((1, "auto"), (2, "auto"), (1, "tcp")):
             with self.subTest(ranks=ranks, network=network):

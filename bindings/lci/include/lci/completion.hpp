@@ -26,7 +26,10 @@ class comp_signal_x : public arguments::operation<comp_signal_x, void, arguments
     m_comp = object;
     m_status = with;
   }
-  void call() const { m_comp.get_impl()->signal(m_status); }
+  void call() const {
+    if (m_comp.is_empty()) refuse_empty_handle("comp");
+    m_comp.p_impl->signal(m_status);
+  }
 };
 inline void comp_signal(comp_t comp, status_t status) { comp_signal_x(comp, status).call(); }
 
