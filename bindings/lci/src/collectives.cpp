@@ -1,3 +1,4 @@
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -45,11 +46,26 @@ void check(weft::Outcome outcome, weft::Collective& all, const runtime_impl_t& r
                            failed);
 }
 
+/// The turn of this thread among those that have called collectives of the device.
+class Turn {
+ public:
+  explicit Turn(device_impl_t& device) : in_collective_(device.in_collective) {
+    while (in_collective_.test_and_set(std::memory_order_acquire)) device.own_endpoint.endpoint.progress();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() { in_collective_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag& in_collective_;
+};
+
 /// Waits for the collective that `wait` is, or begins the one that `make` returns.
 template <class Operation, class Wait, class Make>
 void perform(const Operation& operation, const char* name, const Wait& wait, const Make& make) {
   device_impl_t& device = device_of(operation);
   weft::Collective& all = device.collective();
+  const Turn turn(device);
   if (operation.m_comp.is_empty())
     check(wait(all), all, device.runtime, name);
   else

@@ -89,6 +89,8 @@ class device_impl_t {
   explicit device_impl_t(runtime_impl_t& of_runtime);
   /// The device's collectives, made when they are first used.
   weft::Collective& collective();
+  /// Set while a thread is in one of them: others wait, since only the order tells collectives apart.
+  std::atomic_flag in_collective = ATOMIC_FLAG_INIT;
 
   runtime_impl_t& runtime;
   weft::Device device;

@@ -5,18 +5,18 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from weft_job import HANG_GUARD, WEFT, environment, program, run
+from weft_job import HANG_GUARD, WEFT, environment, first, program, run
 
 ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
 HEADERS = ROOT / "bindings" / "lci" / "include"
 
 
 class Lci(unittest.TestCase):
-    def lines(self, ranks, name, network="auto", **variables):
+    def lines(self, ranks, name, network="auto", arguments=(), **variables):
         """Standard output and error."""
         if network != "auto":
             variables["WEFT_NETWORK"] = network
-        result = run(ranks, program(f"lci-test-{name}"), env=environment(**variables) if variables else None)
+        result = run(ranks, program(f"lci-test-{name}"), *arguments, env=environment(**variables) if variables else None)
         self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
         return sorted(result.stdout.splitlines()), result.stderr.splitlines()
 
@@ -48,6 +48,14 @@ class Lci(unittest.TestCase):
         for ranks, network in ((1, "auto"), (2, "auto"), (1, "tcp")):
             with self.subTest(ranks=ranks, network=network):
                 self.assertEqual(self.lines(ranks, "queues", network), (["ok"] * ranks, []))
+
+    def test_threads_that_send_parcels(self):
+        """As a runtime of tasks does, also with more threads than processors: 4 ranks of 4 threads do not stall."""
+        for ranks, network, threads, devices, parcels, objects in first(
+                ((2, "auto", 4, 2, 200, "queue"), (4, "auto", 4, 2, 200, "queue"), (4, "auto", 4, 4, 200, "sync"), (3, "auto", 4, 1, 200, "sync"),
+                 (1, "auto", 2, 2, 500, "queue"), (4, "tcp", 4, 2, 100, "queue"), (2, "tcp", 4, 1, 100, "sync"))):
+            with self.subTest(ranks=ranks, network=network, threads=threads, devices=devices, objects=objects):
+                self.assertEqual(self.lines(ranks, "parcels", network, (threads, devices, parcels, objects)), (["ok"] * ranks, []))
 
     def test_more_packets_than_the_usual_segment_has_room_for(self):
         for variable, value in (("NPACKETS", "100000"), ("PACKET_SIZE", "3000000")):
