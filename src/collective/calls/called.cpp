@@ -117,10 +117,11 @@ bool CalledCollective::has_length_of(const CalledCollective& other) const noexce
   return bytes == other.bytes || blocks_differ != 0 || traits_of(kind).length == Length::none;
 }
 
-bool CalledCollective::meets(const CalledCollective& other, int own, int peer) const noexcept {
-  const auto names = [](std::uint64_t bits, int rank) { return (bits & bit_of(rank)) != 0; };
-  return kind != other.kind || ((!names(other.sources, own) || names(destinations, peer)) &&
-                                (!names(other.destinations, own) || names(sources, peer)));
+bool CalledCollective::meets(const CalledCollective& other, int own, int peer, int ranks) const noexcept {
+  if (kind != other.kind || (other.sources | other.destinations | sources | destinations) == 0) return true;
+  if (ranks > kExact) return names_destination(peer) || names_source(peer);
+  return other.names_source(own) == names_destination(peer) &&
+         other.names_destination(own) == names_source(peer);
 }
 
 void CallLog::begin(std::uint64_t number, const detail::CollectiveCall& call) noexcept {

@@ -42,8 +42,13 @@ struct CalledCollective {
   /// Returns true when the lengths may be those of one collective.
   [[nodiscard]] bool has_length_of(const CalledCollective& other) const noexcept;
   /// Returns true when this call, of the rank `own`, and that of the rank `peer` may both name each other, or
-  /// neither.
-  [[nodiscard]] bool meets(const CalledCollective& other, int own, int peer) const noexcept;
+  /// neither. `ranks`: of the team; with more than kExact the peer must be one that has named this rank.
+  [[nodiscard]] bool meets(const CalledCollective& other, int own, int peer, int ranks) const noexcept;
+  static constexpr int kExact = 64;
+  [[nodiscard]] bool names_source(int rank) const noexcept { return (sources >> rank % 64 & 1) != 0; }
+  [[nodiscard]] bool names_destination(int rank) const noexcept {
+    return (destinations >> rank % 64 & 1) != 0;
+  }
   /// Returns false for bytes that no rank of this version has sent.
   [[nodiscard]] bool is_valid() const noexcept;
 };

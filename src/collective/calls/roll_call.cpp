@@ -16,9 +16,14 @@ constexpr const char* kRule = "; all ranks call the same collectives in the same
 
 void RollCall::begin(std::uint64_t number, const detail::CollectiveCall& call) noexcept {
   log_.begin(number, call);
-  // A question that comes at this moment may be missed; who has asked asks again.
-  if (!has_early_.load(std::memory_order_relaxed)) [[likely]]
-    return;
+  if (traits_of(call.kind).has_neighbors) [[unlikely]]
+    ask_neighbors(number, call);
+  // A question that comes at this moment may be missed; who has asked asks again, or the next run finds it.
+  if (has_early_.load(std::memory_order_relaxed)) [[unlikely]]
+    answer_early(number);
+}
+
+void RollCall::answer_early(std::uint64_t number) noexcept {
   std::vector<Note> asked;
   {
     const std::lock_guard lock(mutex_);
@@ -28,6 +33,28 @@ void RollCall::begin(std::uint64_t number, const detail::CollectiveCall& call) n
     has_early_.store(!early_.empty(), std::memory_order_relaxed);
   }
   for (const Note& note : asked) answer(note);
+  if (!tell_again()) has_early_.store(true, std::memory_order_relaxed);
+}
+
+/// Who sends to a rank that expects nothing does not wait, and asks without.
+void RollCall::ask_neighbors(std::uint64_t number, const detail::CollectiveCall& call) noexcept {
+  std::vector<int> peers;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto asked = neighbors_.begin(call, size_ <= CalledCollective::kExact);
+    peers.assign(asked.begin(), asked.end());
+  }
+  const auto mine = called(number);
+  if (peers.empty() || !mine) return;
+  Note note;
+  note.ranks[0] = rank_;
+  note.called[0] = *mine;
+  for (const int peer : peers) {
+    if (peer == rank_ || send(peer, note)) continue;
+    const std::lock_guard lock(mutex_);
+    untold_.push_back({peer, note});
+    has_early_.store(true, std::memory_order_relaxed);
+  }
 }
 
 bool RollCall::send(int rank, const Note& note) noexcept {
@@ -113,7 +140,7 @@ void RollCall::answer(const Note& question) noexcept {
   Note verdict = question;
   verdict.called[1] = *mine;
   verdict.ranks[1] = rank_;
-  if (!mine->fits(theirs) || !mine->meets(theirs, rank_, question.ranks[0])) {
+  if (!mine->fits(theirs) || !mine->meets(theirs, rank_, question.ranks[0], size_)) {
     verdict.kind = Kind::differing;
     // As this rank sees it: its own call first.
     std::swap(verdict.called[0], verdict.called[1]);
@@ -224,6 +251,21 @@ bool RollCall::has_calls_of(std::uint64_t number, int one, int other) const noex
   });
 }
 
+std::string RollCall::neighbors_of(const Note& verdict) const {
+  std::string text = "; only one of them names the other as neighbor";
+  for (const int sender : {0, 1}) {
+    const int receiver = 1 - sender;
+    const std::string from = sender_.name_of(verdict.ranks[sender]);
+    const std::string to = sender_.name_of(verdict.ranks[receiver]);
+    const bool sends = verdict.called[sender].names_destination(verdict.ranks[receiver]);
+    const bool expects = verdict.called[receiver].names_source(verdict.ranks[sender]);
+    if (sends && !expects) text += ": " + from + " sends to " + to + ", which does not name it as a source";
+    if (expects && !sends)
+      text += ": " + to + " waits for " + from + ", which does not name it as a destination";
+  }
+  return text;
+}
+
 std::string RollCall::text_of(const Note& verdict) const {
   const auto call_of = [&](int place) {
     return sender_.name_of(verdict.ranks[place]) + " " + verdict.called[place].text();
@@ -237,7 +279,7 @@ std::string RollCall::text_of(const Note& verdict) const {
            " sent " + std::to_string(verdict.sent) + " bytes where " + sender_.name_of(verdict.ranks[0]) +
            " expects " + std::to_string(verdict.expected) + ": " + call_of(0) + "; " + call_of(1);
   std::string text = "ranks have called different collectives: " + call_of(0) + "; " + call_of(1);
-  if (verdict.called[0].fits(verdict.called[1])) text += "; only one of them names the other as neighbor";
+  if (verdict.called[0].fits(verdict.called[1])) text += neighbors_of(verdict);
   return text;
 }
 

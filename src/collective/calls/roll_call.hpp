@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collective/calls/called.hpp"
+#include "collective/calls/neighbor_changes.hpp"
 
 #include <weft/message.hpp>
 #include <weft/types.hpp>
@@ -54,7 +55,8 @@ class RollCall {
   bool tell_length(std::uint64_t number, int rank, std::uint64_t sent, std::uint64_t expected) noexcept;
   /// The time of the run is over on this rank, which has waited for `rank` (-1: several): tells all ranks.
   void tell_expiry(std::uint64_t number, int rank) noexcept;
-  /// Sends verdicts again that were refused. Returns true when all ranks have been told.
+  /// Sends again what was refused: verdicts, and questions to neighbors. Returns true when all ranks have
+  /// been told.
   bool tell_again() noexcept;
   /// Accepts a note of another rank. Any thread that progresses.
   void arrive(const Message& message) noexcept;
@@ -109,17 +111,20 @@ class RollCall {
 
   [[nodiscard]] bool is_concerned(std::uint64_t number) const noexcept;
   void answer(const Note& question) noexcept;
+  void answer_early(std::uint64_t number) noexcept;
+  void ask_neighbors(std::uint64_t number, const detail::CollectiveCall& call) noexcept;
   void conclude(const Note& verdict, bool tell) noexcept;
   void note_verdict(const Note& verdict);
   void count_unreported() noexcept;
   [[nodiscard]] std::string text_of(const Note& verdict) const;
+  [[nodiscard]] std::string neighbors_of(const Note& verdict) const;
   bool send(int rank, const Note& note) noexcept;
 
   const int rank_;
   const int size_;
   Sender& sender_;
   CallLog log_;
-  std::atomic<bool> has_early_{false};
+  std::atomic<bool> has_early_{false};  // or something untold
   std::atomic<bool> is_broken_{false};
   std::atomic<std::uint32_t> unreported_{0};
   std::atomic<std::uint64_t> first_differing_{kNone};
@@ -134,6 +139,7 @@ class RollCall {
     Note note;
   };
   std::vector<Untold> untold_;
+  NeighborChanges neighbors_;
   std::optional<Verdict> broken_;
   std::vector<Verdict> lengths_;         // the last ones
   std::vector<std::uint64_t> reported_;  // runs whose other lengths this rank has reported, the last ones

@@ -40,7 +40,8 @@ void lay_out_neighbors(Steps& steps, const detail::CollectiveCall& call, const B
 
 struct NeighborAllgather {
   static constexpr auto kKind = detail::CollectiveKind::neighbor_allgather;
-  static constexpr KindTraits kTraits{.name = "neighbor_allgather", .length = Length::none};
+  static constexpr KindTraits kTraits{
+      .name = "neighbor_allgather", .length = Length::none, .has_neighbors = true};
 
   static void check(const detail::CollectiveCall& call, int, int size) {
     check_neighbors(kTraits, call, size);
@@ -54,7 +55,8 @@ struct NeighborAllgather {
 
 struct NeighborAlltoall {
   static constexpr auto kKind = detail::CollectiveKind::neighbor_alltoall;
-  static constexpr KindTraits kTraits{.name = "neighbor_alltoall", .length = Length::none};
+  static constexpr KindTraits kTraits{
+      .name = "neighbor_alltoall", .length = Length::none, .has_neighbors = true};
 
   static void check(const detail::CollectiveCall& call, int, int size) {
     check_neighbors(kTraits, call, size);

@@ -46,6 +46,7 @@ struct KindTraits {
   Length length = Length::of_from;
   /// No rank ends it before all have begun it: short ones whose callers wait go by the mailbox.
   bool meets_all = false;
+  bool has_neighbors = false;
   /// Long ones are laid out as a graph, in segments, also for a caller who waits.
   bool has_segments = false;
 };

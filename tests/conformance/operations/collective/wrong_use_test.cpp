@@ -91,6 +91,38 @@ TEST_F(WrongUse, a_neighbor_that_is_not_one_is_named) {
     expect_names(error, {"neighbor_allgather", "only one of them names the other as neighbor"});
 }
 
+TEST_F(WrongUse, a_neighbor_that_expects_nothing_is_named) {
+  const auto errors = errors_of(3, [&](Collective& all, int rank) {
+    const std::vector<int> other{1};
+    const std::vector<int> nobody;
+    std::vector<std::uint64_t> to(10);
+    if (rank == 0)  // which does not wait for rank 1
+      static_cast<void>(all.neighbor_allgather(ten_, std::span(to).first(0), nobody, other));
+    else
+      static_cast<void>(all.neighbor_allgather(ten_, std::span(to).first(0), nobody, nobody));
+  });
+  for (const std::string& error : errors)
+    expect_names(error, {"neighbor_allgather", "only one of them names the other as neighbor",
+                         "rank 0 sends to rank 1, which does not name it as a source", "number 1"});
+}
+
+TEST_F(WrongUse, a_neighbor_that_expects_nothing_any_more_is_named) {
+  const auto errors = errors_of(3, [&](Collective& all, int rank) {
+    const std::vector<int> nobody;
+    const std::vector<int> left{(rank + 2) % 3};
+    const std::vector<int> right{(rank + 1) % 3};
+    std::vector<std::uint64_t> to(10);
+    for (int turn = 0; turn < 20; ++turn)
+      EXPECT_EQ(all.neighbor_alltoall(ten_, to, left, right), Outcome::ok);
+    // From now on rank 2 sends, and expects nothing.
+    const bool expects = rank != 2;
+    static_cast<void>(
+        all.neighbor_alltoall(ten_, std::span(to).first(expects ? 10 : 0), expects ? left : nobody, right));
+  });
+  for (const std::string& error : errors)
+    expect_names(error, {"rank 1 sends to rank 2, which does not name it as a source", "number 21"});
+}
+
 TEST_F(WrongUse, of_what_is_posted_is_told_to_all_though_nobody_waits) {
   CollectiveJob job(3);
   std::atomic<int> right{0};
