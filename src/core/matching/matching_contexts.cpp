@@ -20,7 +20,8 @@ void check_count(std::uint32_t count) {
 
 MatchingContexts::MatchingContexts(int ranks) noexcept
     : ranks_(ranks),
-      serials_(std::uint32_t{1} << (kAgreedBits - std::bit_width(static_cast<unsigned>(ranks - 1)))) {}
+      serials_(std::uint32_t{1} << (kAgreedBits - std::bit_width(static_cast<unsigned>(ranks - 1)))),
+      gone_(serials_) {}
 
 std::uint16_t MatchingContexts::engine_of(ContextNumbers numbers, MatchOrder order) noexcept {
   if (order == MatchOrder::unordered) return weft::detail::kUnorderedContexts;
@@ -120,7 +121,6 @@ weft::detail::ContextState& MatchingContexts::open(const weft::detail::RuntimeSt
   }
   weft::detail::ContextState& state = take_state();
   context.state = &state;
-  gone_.remove(numbers);
   contexts_.insert_or_assign(numbers.first, std::move(context));
   if (options.needs_all_members) needing_.fetch_add(1, std::memory_order_relaxed);
   state.runtime = &runtime;
@@ -130,18 +130,23 @@ weft::detail::ContextState& MatchingContexts::open(const weft::detail::RuntimeSt
   return state;
 }
 
-void MatchingContexts::begin_to_close(const weft::detail::ContextState& state) noexcept {
+bool MatchingContexts::begin_to_close(const weft::detail::ContextState& state) noexcept {
   const ContextNumbers numbers{state.first.load(std::memory_order_relaxed),
                                state.count.load(std::memory_order_relaxed)};
   // A key is used again whenever the program does so: what arrives in it may be early.
-  if ((numbers.first & weft::detail::kContextByKey) != 0) return;
+  if ((numbers.first & weft::detail::kContextByKey) != 0) return false;
   const std::lock_guard lock(mutex_);
+  contexts_.find(numbers.first)->second.is_closing = true;
   gone_.add(numbers);
+  return true;
 }
 
 bool MatchingContexts::is_gone(std::uint32_t number) const noexcept {
   const std::lock_guard lock(mutex_);
-  return gone_.has(number);
+  if (!gone_.has(number)) return false;
+  // Numbers that have been given again are not late.
+  const auto now = find(number, 1);
+  return now == contexts_.end() || now->second.is_closing;
 }
 
 void MatchingContexts::close(weft::detail::ContextState& state) noexcept {

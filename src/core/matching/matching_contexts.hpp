@@ -42,8 +42,8 @@ class MatchingContexts {
   [[nodiscard]] detail::ContextState& open(const detail::RuntimeState& runtime, ContextNumbers numbers,
                                            const MatchingContextOptions& options);
   /// Contexts are about to end: from now on what arrives in them comes late. Then what waits in them ends,
-  /// and close() ends them.
-  void begin_to_close(const detail::ContextState& state) noexcept;
+  /// and close() ends them. Returns false for contexts by key, in which nothing comes late.
+  [[nodiscard]] bool begin_to_close(const detail::ContextState& state) noexcept;
   void close(detail::ContextState& state) noexcept;
   /// Those that have ended: may_have() without a lock.
   [[nodiscard]] const GoneContexts& gone() const noexcept { return gone_; }
@@ -82,6 +82,7 @@ class MatchingContexts {
     detail::ContextState* state = nullptr;  // null: the numbers are reserved
     bool needs_all_members = false;
     bool has_lost_one = false;
+    bool is_closing = false;
     std::vector<int> members{};  // where not all ranks are
   };
   template <class HasFailed>

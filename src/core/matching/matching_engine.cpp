@@ -1,5 +1,6 @@
 #include "core/matching/matching_engine.hpp"
 
+#include "concurrent/process_barrier.hpp"
 #include "concurrent/racy_read.hpp"
 #include "core/completion/immediate_completions.hpp"
 
@@ -61,6 +62,13 @@ WEFT_READS_RACILY bool MatchingEngine::may_name(const Completion& object) const 
         receive != nullptr && receive->passes_on_to(object))
       return true;
   return false;
+}
+
+void await_checks(MatchingEngine& engine) noexcept {
+  if (OrderedMatching* const order = engine.order(); order != nullptr)
+    order->leave(order->enter());
+  else
+    concurrent::private_barrier();
 }
 
 MatchRecord* MatchingEngine::cancel(const ReceiveHandle& handle) noexcept {

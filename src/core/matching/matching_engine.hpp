@@ -238,6 +238,19 @@ class MatchingEngine {
   return engine.contexts() != nullptr && engine.contexts()->is_late(tag);
 }
 
+/// How often contexts have ended here, GoneContexts::ended(); 0 where the engine serves none.
+[[nodiscard]] inline std::uint32_t ended_contexts(const MatchingEngine& engine) noexcept {
+  return engine.contexts() != nullptr ? engine.contexts()->gone().ended() : 0;
+}
+/// GoneContexts::has_ended_more(). For messages of unordered engines: those of ordered ones are checked and
+/// stored in one hold of the order.
+[[nodiscard]] inline bool has_ended_more(const MatchingEngine& engine, std::uint32_t ended) noexcept {
+  return engine.contexts() != nullptr && engine.contexts()->gone().has_ended_more(ended);
+}
+/// Contexts of the engine begin to close. From now on unlink_where() finds every message in them but those of
+/// threads that will see, after they have stored it, that it comes late.
+void await_checks(MatchingEngine& engine) noexcept;
+
 /// Returns the rank that a receive names as its only source; -1 when others' messages may match it, too.
 [[nodiscard]] constexpr int only_source(const MatchKey& key) noexcept {
   const auto policy = static_cast<MatchingPolicy>(key.policy);

@@ -174,7 +174,7 @@ void RuntimeState::close_matching_context(ContextState& context) noexcept {
   const std::uint32_t first = context.first.load(std::memory_order_relaxed);
   const std::uint32_t count = context.count.load(std::memory_order_relaxed);
   core::MatchingEngine& engine = *matching_engines_.find(context.engine);
-  matching_engines_.contexts().begin_to_close(context);
+  if (matching_engines_.contexts().begin_to_close(context)) core::await_checks(engine);
   cancel_queued({.engine = context.engine, .first_context = first, .contexts = count});
   drop_waiting(engine, [&](const core::MatchRecord& record) {
     if (!engine.waits(record)) return false;

@@ -28,6 +28,7 @@ MatchedArrivals::Match MatchedArrivals::on_send_slow(std::uint64_t tag, Message&
                                                                    : Match::refused;
   const MatchKey key = engine.keys().arrived(peer, tag, policy_of(trailer));
   CreditLedger& ledger = returns_.ledger(class_of(trailer));
+  const std::uint32_t ended = ended_contexts(engine);
   if (comes_late(engine, tag)) [[unlikely]] {
     context_.counters.refused_messages.fetch_add(1, std::memory_order_relaxed);
     returns_.consume(ledger, peer, trailer.device, 1);
@@ -49,6 +50,8 @@ MatchedArrivals::Match MatchedArrivals::on_send_slow(std::uint64_t tag, Message&
       return Match::receive;
     }
     case Table::Answer::kept:
+      if (has_ended_more(engine, ended)) [[unlikely]]
+        receiver_.drop_late(engine);
       return Match::nothing;
     case Table::Answer::contended:
       return Match::refused;
@@ -80,6 +83,7 @@ bool MatchedArrivals::on_send_rts(std::uint64_t tag, const Message& arrival, net
   stored->describe(arrival.peer(), tag, rts.size, trailer.device, nullptr);
   stored->announce(rts);
   if (engine.order() != nullptr) return ordered_.on_send_rts(engine, trailer, *stored, sink);
+  const std::uint32_t ended = ended_contexts(engine);
   if (comes_late(engine, tag)) [[unlikely]] {
     MatchRecord* const late = engine.storage().records().take();
     if (late == nullptr) {
@@ -97,7 +101,11 @@ bool MatchedArrivals::on_send_rts(std::uint64_t tag, const Message& arrival, net
                     if (kept != nullptr) MatchStorage::set_unexpected(*kept, *stored);
                     return kept;
                   });
-  if (answer == Table::Answer::kept) return true;
+  if (answer == Table::Answer::kept) {
+    if (has_ended_more(engine, ended)) [[unlikely]]
+      receiver_.drop_late(engine);
+    return true;
+  }
   if (answer != Table::Answer::matched) {
     engine.storage().unexpected().release(*stored);
     return false;

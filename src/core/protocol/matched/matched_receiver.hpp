@@ -48,6 +48,9 @@ class MatchedReceiver {
   Status receive_probed(MatchingEngine& engine, MatchRecord& record, std::span<std::byte> buffer,
                         const ReceiveOptions& options) noexcept;
   void drop_probed(MatchingEngine& engine, MatchRecord& record) noexcept;
+  /// Drops the messages in contexts that have ended: for a thread that has stored one, and then sees that
+  /// some have ended meanwhile (has_ended_more()).
+  void drop_late(MatchingEngine& engine) noexcept;
   /// Fetches the announced payload of a message that the record's receive has matched.
   void fetch(MatchingEngine& engine, MatchRecord& record) noexcept;
   /// A peer cancels a send whose RTS has arrived at this device: forgets the RTS unless a receive has matched

@@ -227,6 +227,13 @@ void MatchedReceiver::drop_probed(MatchingEngine& engine, MatchRecord& record) n
   engine.storage().release(record);
 }
 
+void MatchedReceiver::drop_late(MatchingEngine& engine) noexcept {
+  const auto is_late = [&](const MatchRecord& record) {
+    return engine.waits(record) && !record.is_receive() && comes_late(engine, record.key().tag);
+  };
+  engine.unlink_where(is_late, [&](MatchRecord& record) { drop_probed(engine, record); });
+}
+
 void MatchedReceiver::forget_announced(int peer, const Cancel& cancel) noexcept {
   MatchingEngine* const engine = engines_.find_existing(cancel.engine);
   if (engine == nullptr) return;

@@ -53,6 +53,7 @@ std::uint32_t MatchedArrivals::store_unexpected(Batch& batch, std::uint32_t trai
     return 0;
   const UnexpectedSends sends{engine, ledger, peer, device, size};
   const MatchingContexts* const contexts = engine.contexts();
+  const std::uint32_t ended = ended_contexts(engine);
   std::uint32_t kept = 0;
   for (const std::byte* payload = nullptr; kept < most && batch.peek_alike(tag, payload); ++kept) {
     std::uint32_t found = 0;
@@ -68,6 +69,8 @@ std::uint32_t MatchedArrivals::store_unexpected(Batch& batch, std::uint32_t trai
     batch.fetch_ahead();
     batch.advance();
   }
+  if (has_ended_more(engine, ended)) [[unlikely]]
+    receiver_.drop_late(engine);
   if (kept != most) ledger.forget(peer, device, most - kept);
   return kept;
 }
