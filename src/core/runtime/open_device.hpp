@@ -80,8 +80,9 @@ class OpenDevice {
   [[nodiscard]] virtual bool has_buried(int peer) const noexcept = 0;
   /// Drops a message that nobody will receive, and tells its sender. Under the lock of the engine.
   virtual void drop_unreceived(core::MatchingEngine& engine, core::MatchRecord& record) noexcept = 0;
-  /// Ends these receives as cancelled; called by a handler inside of the device's progress, with the device's
-  /// next progress, and their buffers are left alone until then. Any thread.
+  /// Ends these receives as cancelled; where this thread, or one that waits for its device, is in a handler
+  /// inside of the device's progress, with the device's next progress, and their buffers are left alone until
+  /// then. Any thread.
   virtual void cancel_queued(const QueuedReceives& which) noexcept = 0;
 
   // Completion objects that are destroyed.

@@ -5,9 +5,9 @@
 // checked again some time later.
 #pragma once
 
-#include "concurrent/owned_try_lock.hpp"
 #include "core/deadline/deadlines.hpp"
 #include "core/device/parts/queued_posts.hpp"
+#include "core/device/parts/work_turn.hpp"
 #include "core/peer/peer_failures.hpp"
 #include "core/protocol/matched/posts/receive_posts.hpp"
 #include "core/protocol/one_sided/vectored.hpp"
@@ -27,7 +27,7 @@ class DeviceDeadlines {
   };
   /// `working`: its holder owns the lists of the backlog, and the operations that are continued step by step.
   DeviceDeadlines(Deadlines& deadlines, const Operations& operations, const PeerFailures& failures,
-                  concurrent::OwnedTryLock<>& working) noexcept
+                  WorkTurn& working) noexcept
       : deadlines_(deadlines), operations_(operations), failures_(failures), working_(working) {}
 
   /// Ends the operations whose deadline has passed, unless another thread works in the device. Called while
@@ -41,7 +41,7 @@ class DeviceDeadlines {
   Deadlines& deadlines_;
   const Operations operations_;
   const PeerFailures& failures_;
-  concurrent::OwnedTryLock<>& working_;
+  WorkTurn& working_;
 };
 
 }  // namespace weft::core

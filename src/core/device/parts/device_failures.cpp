@@ -19,7 +19,7 @@ constexpr std::int64_t kLookAgainEvery = 10'000'000;  // nanoseconds, once a pee
 
 DeviceFailures::DeviceFailures(detail::RuntimeState& runtime, const Context& context,
                                const std::unique_ptr<network::Port>& port, const Operations& operations,
-                               concurrent::OwnedTryLock<>& working)
+                               WorkTurn& working)
     : runtime_(runtime),
       context_(context),
       port_(port),

@@ -15,6 +15,7 @@
 #include "concurrent/owned_try_lock.hpp"
 #include "core/deadline/deadlines.hpp"
 #include "core/device/parts/queued_posts.hpp"
+#include "core/device/parts/work_turn.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/one_sided.hpp"
 #include "core/protocol/rendezvous/rendezvous.hpp"
@@ -43,8 +44,7 @@ class DeviceFailures {
   /// `port`: the device's, which may be replaced. `working`: its holder owns the lists of the backlog, and
   /// the operations that are continued step by step.
   DeviceFailures(detail::RuntimeState& runtime, const Context& context,
-                 const std::unique_ptr<network::Port>& port, const Operations& operations,
-                 concurrent::OwnedTryLock<>& working);
+                 const std::unique_ptr<network::Port>& port, const Operations& operations, WorkTurn& working);
 
   /// Returns true when a rank has left.
   [[nodiscard]] bool any() const noexcept { return word_->load(std::memory_order_relaxed) != 0; }
@@ -68,7 +68,7 @@ class DeviceFailures {
   const Context& context_;
   const std::unique_ptr<network::Port>& port_;
   const Operations operations_;
-  concurrent::OwnedTryLock<>& working_;
+  WorkTurn& working_;
   const std::atomic<std::uint32_t>* word_;  // PeerFailures::word()
   std::atomic<std::uint32_t> handled_{0};   // its value when all of that was handled
   concurrent::OwnedTryLock<> reclaiming_;   // guards reclaiming what failed peers have left, and the last two

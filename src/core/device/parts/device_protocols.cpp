@@ -7,7 +7,6 @@
 #include "core/matching/scattered_receive.hpp"
 #include "core/runtime/runtime_state.hpp"
 
-#include <sched.h>
 #include <algorithm>
 #include <atomic>
 #include <span>
@@ -122,52 +121,50 @@ void DeviceProtocols::cancel_queued(const QueuedReceives& which) noexcept {
     const auto* receive = std::get_if<core::PendingReceive>(&post.other);
     return receive != nullptr && which.has(receive->options.engine, receive->tag);
   };
-  const std::uint32_t thread = concurrent::thread_number();
-  if (working.is_inside(thread)) {
-    // A handler inside work(), which continues with its lists: nothing may be removed from them.
+  working.call_inside([&](bool may_remove) {
+    if (may_remove) {
+      backlog.take_out(is_meant, [&](PendingPost& post) { queued_posts.end(post, Outcome::cancelled); });
+      return;
+    }
     backlog.for_each([&](PendingPost& post) {
       if (is_meant(post)) std::get<core::PendingReceive>(post.other).is_cancelled = true;
     });
-    return;
-  }
-  while (!working.enter(thread)) ::sched_yield();
-  backlog.take_out(is_meant, [&](PendingPost& post) { queued_posts.end(post, Outcome::cancelled); });
-  working.leave();
+  });
 }
 
 void DeviceProtocols::forget_object(const Completion& object, core::Orphans& instead) noexcept {
   one_sided.requests().forget_object(object, instead);
   rendezvous.forget_object(object, instead);
   vectored_accesses.forget_object(object, instead);
-  const std::uint32_t thread = concurrent::thread_number();
-  // When called from a handler inside work(), the caller up the stack continues with its lists, so nothing
-  // may be removed from them.
-  const bool is_inside = working.is_inside(thread);
-  while (!is_inside && !working.enter(thread)) ::sched_yield();
-  ends.forget_object(object);
-  multipart_messages.forget_object(object, instead);
-  if (!backlog.empty()) {
-    const auto is_orphaned = [&](const Completion* completion, std::span<std::byte> buffer) {
-      const core::ScatteredReceive* const scattered = core::ScatteredReceive::of(buffer);
-      return completion == &instead || deadlines.passes_on(completion, instead) ||
-             (scattered != nullptr && scattered->passes_on_to(instead));
-    };
-    backlog.for_each([&](PendingPost& post) {
-      Completion*& completion = core::completion_of(post);
-      if (completion != &object) return;
-      instead.adopt();
-      completion = &instead;
-    });
-    if (!is_inside)
-      backlog.take_out(
-          [&](const PendingPost& post) {
-            if (post.operation != Operation::receive) return false;
-            const auto& receive = std::get<core::PendingReceive>(post.other);
-            return is_orphaned(receive.options.completion, receive.buffer);
-          },
-          [&](PendingPost& post) { queued_posts.end(post, Outcome::cancelled); });
-  }
-  if (!is_inside) working.leave();
+  working.call_inside([&](bool may_remove) {
+    ends.forget_object(object);
+    multipart_messages.forget_object(object, instead);
+    if (!backlog.empty()) forget_object_in_backlog(object, instead, may_remove);
+  });
+}
+
+/// Inside of `working`.
+void DeviceProtocols::forget_object_in_backlog(const Completion& object, core::Orphans& instead,
+                                               bool may_remove) noexcept {
+  backlog.for_each([&](PendingPost& post) {
+    Completion*& completion = core::completion_of(post);
+    if (completion != &object) return;
+    instead.adopt();
+    completion = &instead;
+  });
+  if (!may_remove) return;
+  const auto is_orphaned = [&](const Completion* completion, std::span<std::byte> buffer) {
+    const core::ScatteredReceive* const scattered = core::ScatteredReceive::of(buffer);
+    return completion == &instead || deadlines.passes_on(completion, instead) ||
+           (scattered != nullptr && scattered->passes_on_to(instead));
+  };
+  backlog.take_out(
+      [&](const PendingPost& post) {
+        if (post.operation != Operation::receive) return false;
+        const auto& receive = std::get<core::PendingReceive>(post.other);
+        return is_orphaned(receive.options.completion, receive.buffer);
+      },
+      [&](PendingPost& post) { queued_posts.end(post, Outcome::cancelled); });
 }
 
 }  // namespace weft::detail

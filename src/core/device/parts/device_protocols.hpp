@@ -1,13 +1,13 @@
 // The protocols of a device, which own their operations from post to report, and what they share.
 #pragma once
 
-#include "concurrent/owned_try_lock.hpp"
 #include "core/backlog/backlog.hpp"
 #include "core/backlog/caller.hpp"
 #include "core/completion/immediate_completions.hpp"
 #include "core/completion/refused_nodes.hpp"
 #include "core/deadline/deadlines.hpp"
 #include "core/device/parts/queued_posts.hpp"
+#include "core/device/parts/work_turn.hpp"
 #include "core/protocol/active_message/active_messages.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/matched/matched_messages.hpp"
@@ -57,6 +57,7 @@ struct DeviceProtocols {
   void cancel_queued(const QueuedReceives& which) noexcept;
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   void forget_object(const Completion& object, core::Orphans& instead) noexcept;
+  void forget_object_in_backlog(const Completion& object, core::Orphans& instead, bool may_remove) noexcept;
 
   core::DeviceCounts counts;
   core::LostOperations lost_operations;
@@ -77,8 +78,8 @@ struct DeviceProtocols {
   core::MultipartPosts multipart_posts;
   core::QueuedPosts queued_posts;
   core::TimedPosts timed_posts;
-  NodeRefusals refused_nodes;                      // refused nodes of graphs
-  alignas(64) concurrent::OwnedTryLock<> working;  // guards what is not in a lane
+  NodeRefusals refused_nodes;          // refused nodes of graphs
+  alignas(64) core::WorkTurn working;  // guards what is not in a lane
 };
 
 }  // namespace weft::detail
