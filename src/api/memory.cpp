@@ -1,5 +1,6 @@
 #include <weft/memory.hpp>
 
+#include <weft/binding/library_memory.hpp>
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>
 
@@ -22,7 +23,12 @@ void note(const detail::RuntimeState& runtime, const char* what, const RemoteReg
   });
 }
 
+constinit thread_local int libraries = 0;  // LibraryMemory of this thread
+
 }  // namespace
+
+LibraryMemory::LibraryMemory() noexcept { ++libraries; }
+LibraryMemory::~LibraryMemory() { --libraries; }
 
 MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory)
     : runtime_((base::refuse_in_forked_copy("MemoryRegion"), &runtime.state())),
@@ -34,7 +40,8 @@ MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory)
 MemoryRegion MemoryRegion::allocate(Runtime& runtime, std::size_t size) {
   base::refuse_in_forked_copy("MemoryRegion::allocate");
   MemoryRegion region;
-  region.remote_ = runtime.state().regions().allocate(size, region.memory_);
+  region.remote_ = runtime.state().regions().allocate(
+      size, region.memory_, libraries != 0 ? core::RegionOwner::library : core::RegionOwner::program);
   region.runtime_ = &runtime.state();
   note(*region.runtime_, "is allocated", region.remote_);
   return region;

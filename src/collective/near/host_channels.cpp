@@ -1,5 +1,6 @@
 #include "collective/near/host_channels.hpp"
 
+#include <weft/binding/library_memory.hpp>
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>
 
@@ -65,6 +66,7 @@ RemoteRegion HostChannels::open() noexcept {
     try {
       out_.resize(members_.size());
       in_.resize(members_.size());
+      const LibraryMemory apart;
       region_ = MemoryRegion::allocate(runtime_, inbox_bytes());
       std::byte* const inbox = region_.bytes().data();
       for (int sender = 0; sender < static_cast<int>(members_.size()); ++sender) {

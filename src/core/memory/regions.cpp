@@ -8,34 +8,43 @@ namespace weft::core {
 
 using network::RegionName;
 
-Regions::Regions(network::Network& network, int rank, std::uint32_t capacity, std::function<void()> quiesce)
+Regions::Regions(network::Network& network, int rank, std::uint32_t of_program, std::uint32_t of_libraries,
+                 std::function<void()> quiesce)
     : network_(network),
       rank_(rank),
-      capacity_(capacity),
+      most_{of_program, of_libraries},
+      capacity_(of_program + of_libraries),
       quiesce_(std::move(quiesce)),
-      entries_(new Entry[capacity]) {
-  free_.reserve(capacity);  // so that releasing an index never allocates
+      entries_(new Entry[capacity_]) {
+  free_.reserve(capacity_);  // so that releasing an index never allocates
 }
 
-RegionName Regions::take() {
+RegionName Regions::take(RegionOwner owner) {
+  const auto of_owner = static_cast<std::size_t>(owner);
   const std::lock_guard lock(mutex_);
+  if (open_[of_owner] == most_[of_owner])
+    throw Error(
+        ErrorClass::no_memory,
+        "MemoryRegion: all " + std::to_string(most_[of_owner]) +
+            (owner == RegionOwner::program ? " regions of this rank are in use (attribute regions_max)"
+                                           : " regions that libraries of this rank may have are in use"));
+  ++open_[of_owner];
   std::uint32_t index = used_;
-  if (!free_.empty()) {
-    index = free_.back();
-    free_.pop_back();
-  } else if (used_ < capacity_) {
+  if (free_.empty()) {
     ++used_;
   } else {
-    throw Error(ErrorClass::no_memory, "MemoryRegion: all " + std::to_string(capacity_) +
-                                           " regions of this rank are in use (attribute regions_max)");
+    index = free_.back();
+    free_.pop_back();
   }
   Entry& entry = entries_[index];
+  entry.owner = owner;
   if (++entry.generation == 0) entry.generation = 1;
   return {index, entry.generation};
 }
 
 void Regions::release(RegionName name) noexcept {
   const std::lock_guard lock(mutex_);
+  --open_[static_cast<std::size_t>(entries_[name.index].owner)];
   free_.push_back(name.index);
 }
 
@@ -52,7 +61,7 @@ RemoteRegion Regions::open(RegionName name, std::span<std::byte> memory, bool al
 RemoteRegion Regions::add(std::span<std::byte> memory) {
   // Even a region of 0 bytes has an address: nullptr means that there is no region.
   if (memory.data() == nullptr) memory = {&nowhere_, 0};
-  const RegionName name = take();
+  const RegionName name = take(RegionOwner::program);
   try {
     return open(name, memory, false);
   } catch (...) {
@@ -61,8 +70,8 @@ RemoteRegion Regions::add(std::span<std::byte> memory) {
   }
 }
 
-RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory) {
-  const RegionName name = take();
+RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory, RegionOwner owner) {
+  const RegionName name = take(owner);
   try {
     memory = {network_.allocate_memory(name, size), size};
     try {

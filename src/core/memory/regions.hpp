@@ -5,7 +5,10 @@
 
 #include <weft/remote_region.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,11 +17,16 @@
 
 namespace weft::core {
 
+/// Whose regions they are: those of libraries are counted apart.
+enum class RegionOwner : std::uint8_t { program, library };
+
 /// The table of regions. Looking up is wait-free; adding and removing are set-up and may wait.
 class Regions {
  public:
-  /// `quiesce` returns once no delivery that began before is running in another thread.
-  Regions(network::Network& network, int rank, std::uint32_t capacity, std::function<void()> quiesce);
+  /// `of_program`, `of_libraries`: how many there may be of each owner. `quiesce` returns once no delivery
+  /// that began before is running in another thread.
+  Regions(network::Network& network, int rank, std::uint32_t of_program, std::uint32_t of_libraries,
+          std::function<void()> quiesce);
   Regions(const Regions&) = delete;
   Regions& operator=(const Regions&) = delete;
 
@@ -26,7 +34,8 @@ class Regions {
   /// register it.
   RemoteRegion add(std::span<std::byte> memory);
   /// Opens memory that the network allocates; `memory` becomes its place. Throws as add().
-  RemoteRegion allocate(std::size_t size, std::span<std::byte>& memory);
+  RemoteRegion allocate(std::size_t size, std::span<std::byte>& memory,
+                        RegionOwner owner = RegionOwner::program);
   /// Closes a region. On return no access of a peer is in progress any more, and memory from allocate() is
   /// freed.
   void remove(std::uint32_t index) noexcept;
@@ -56,22 +65,25 @@ class Regions {
     std::atomic<std::uint32_t> open{0};  // the generation while the region is open, else 0
     std::uint32_t generation = 0;        // of the last use
     bool allocated = false;
+    RegionOwner owner = RegionOwner::program;
     std::span<std::byte> memory;
   };
 
-  network::RegionName take();
+  network::RegionName take(RegionOwner owner);
   void release(network::RegionName name) noexcept;
   RemoteRegion open(network::RegionName name, std::span<std::byte> memory, bool allocated);
 
   network::Network& network_;
   const int rank_;
-  const std::uint32_t capacity_;
+  const std::array<std::uint32_t, 2> most_;  // by RegionOwner
+  const std::uint32_t capacity_;             // sum
   const std::function<void()> quiesce_;
   const std::unique_ptr<Entry[]> entries_;
   std::byte nowhere_{};
-  std::mutex mutex_;                 // guards the members below
-  std::vector<std::uint32_t> free_;  // indices used before
-  std::uint32_t used_ = 0;           // indices below have been used
+  std::mutex mutex_;                     // guards the members below
+  std::vector<std::uint32_t> free_;      // indices used before
+  std::uint32_t used_ = 0;               // indices below have been used
+  std::array<std::uint32_t, 2> open_{};  // by RegionOwner
 };
 
 }  // namespace weft::core

@@ -2,6 +2,7 @@
 #include "core/runtime/undestroyed.hpp"
 
 #include "base/rank_file.hpp"
+#include "network/region_count.hpp"
 
 #include <unistd.h>
 
@@ -71,7 +72,7 @@ RuntimeState::RuntimeState(base::Attributes attributes, std::unique_ptr<bootstra
       network_(make_network(*bootstrap_, attributes_, hosts_, *pool_)),
       exposures_(*network_, [this] { devices_.quiesce(); }),
       regions_(*network_, rank_, static_cast<std::uint32_t>(attributes_.integer(Attribute::regions_max)),
-               [this] { devices_.quiesce(); }),
+               network::kLibraryRegions, [this] { devices_.quiesce(); }),
       accounts_(attributes_, size_),
       matching_engines_({static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_buckets)),
                          static_cast<std::uint32_t>(attributes_.integer(Attribute::matching_records)), size_},

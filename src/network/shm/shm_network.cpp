@@ -2,6 +2,7 @@
 
 #include "base/host/host_id.hpp"
 #include "concurrent/process_barrier.hpp"
+#include "network/region_count.hpp"
 
 #include <weft/error.hpp>
 
@@ -23,7 +24,7 @@ SegmentGeometry geometry_of(const base::Attributes& attributes, int ranks) {
   const std::uint32_t most = kMaxLanes - static_cast<std::uint32_t>(ranks) * kLanesOfRank;
   return {static_cast<std::uint64_t>(attributes.integer(Attribute::segment_size)),
           static_cast<std::uint32_t>(attributes.integer(Attribute::devices_max)),
-          static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)),
+          region_count(attributes),
           static_cast<std::uint32_t>(attributes.integer(Attribute::packets)),
           static_cast<std::uint64_t>(attributes.integer(Attribute::packet_size)) + Network::kPacketTrailer,
           std::min(static_cast<std::uint32_t>(attributes.integer(Attribute::lanes_max)), most),
@@ -49,8 +50,7 @@ ShmNetwork::ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       copier_(copier),
       segment_(std::make_shared<Segment>(bootstrap.rank(), bootstrap.job_id(),
                                          geometry_of(attributes, bootstrap.size()))),
-      memory_(std::make_shared<AllocatedMemory>(
-          static_cast<std::uint32_t>(attributes.integer(Attribute::regions_max)))),
+      memory_(std::make_shared<AllocatedMemory>(region_count(attributes))),
       peers_(bootstrap, segment_, memory_,
              base::host_id_of_rank(attributes.text(Attribute::host_id), bootstrap.rank()), out_of_reach,
              {attributes, bootstrap.rank(), base::LogModule::shm}),

@@ -1,5 +1,6 @@
 #include "network/tcp/tcp_network.hpp"
 
+#include "network/region_count.hpp"
 #include "network/tcp/tcp.hpp"
 
 #include <weft/error.hpp>
@@ -64,7 +65,7 @@ TcpNetwork::TcpNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                 listen_in(parse_ports(attributes.text(Attribute::ports)),
                           addresses_to_listen_at(interfaces_, attributes.text(Attribute::interface))),
                 log()),
-      regions_(number<std::uint32_t>(attributes, Attribute::regions_max)),
+      regions_(region_count(attributes)),
       context_{membership_,
                acceptor_,
                offers_,

@@ -46,7 +46,7 @@ class Notes final : public network::Network {
 class RegionTable : public testing::Test {
  protected:
   Notes network_;
-  Regions regions_{network_, 5, 3, [this] { network_.events += "q"; }};
+  Regions regions_{network_, 5, 3, 1, [this] { network_.events += "q"; }};
   std::array<std::byte, 100> memory_{};
 };
 
@@ -71,7 +71,7 @@ TEST_F(RegionTable, finds_nothing_under_names_that_it_has_not_given) {
   const RemoteRegion key = regions_.add(memory_);
   for (const RegionName name : {RegionName{key.index, 0}, RegionName{key.index, key.generation + 1},
                                 RegionName{key.index + 1, key.generation}, RegionName{key.index + 1, 0},
-                                RegionName{3, 1}, RegionName{~0U, ~0U}})
+                                RegionName{4, 1}, RegionName{~0U, ~0U}})
     EXPECT_EQ(regions_.find(name, 0, 0), nullptr) << name.index << " " << name.generation;
 }
 
@@ -97,6 +97,11 @@ TEST_F(RegionTable, is_bounded_and_gives_indices_back_when_something_fails) {
   for (int count = 0; count < 10; ++count) EXPECT_THROW(regions_.add(memory_), Error);
   network_.refuses_registration = false;
   for (int count = 0; count < 3; ++count) regions_.add(memory_);
+  // Those of libraries are counted apart.
+  const RemoteRegion of_library = regions_.allocate(10, memory, RegionOwner::library);
+  EXPECT_THROW(regions_.allocate(10, memory, RegionOwner::library), Error);
+  regions_.remove(of_library.index);
+  EXPECT_EQ(regions_.allocate(10, memory, RegionOwner::library).index, of_library.index);
   try {
     regions_.add(memory_);
     FAIL() << "a fourth region";

@@ -2,9 +2,12 @@
 #include "support/errors.hpp"
 #include "support/one_sided.hpp"
 
+#include <weft/binding/library_memory.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace weft {
 namespace {
@@ -218,6 +221,33 @@ TEST(BadAccess, arguments_are_named) {
   expect_names(error_of([&] { static_cast<void>(endpoint.post_get(1, RemoteRegion().at(0), bytes)); }),
                {"post_get", "names nothing"});
   expect_names(error_of([&] { static_cast<void>(map(ranks.runtime(0), RemoteRegion())); }), {"map", "-1"});
+}
+
+TEST(Regions, of_libraries_take_none_of_the_programs) {
+  Ranks<Endpoint> ranks(2, {{"regions_max", "1"}});
+  std::vector<MemoryRegion> of_libraries;
+  std::vector<std::byte> memory(10);
+  {
+    const LibraryMemory apart;
+    for (int count = 0; count < 64; ++count)
+      of_libraries.push_back(MemoryRegion::allocate(ranks.runtime(0), 10));
+    expect_names(error_of([&] { static_cast<void>(MemoryRegion::allocate(ranks.runtime(0), 10)); }),
+                 {"64 regions", "libraries"});
+  }
+  const MemoryRegion of_program(ranks.runtime(0), memory);
+  expect_names(error_of([&] { MemoryRegion(ranks.runtime(0), memory); }), {"regions_max", "all 1 "});
+  const std::uint64_t value = 7;
+  for (const RemoteRegion& region : {of_libraries.back().remote(), of_program.remote()}) {
+    Counter done;
+    Status status = Status::retry(Reason::none);
+    ASSERT_TRUE(ranks.progress_until([&] {
+      status = ranks.endpoint(1).post_put(0, region.at(0), bytes_of(value), {.completion = &done});
+      return status.is_accepted();
+    }));
+    ASSERT_TRUE(ranks.progress_until([&] { return status.is_done() || done.value() == 1; }));
+  }
+  EXPECT_EQ(std::memcmp(of_libraries.back().bytes().data(), &value, sizeof value), 0);
+  EXPECT_EQ(std::memcmp(memory.data(), &value, sizeof value), 0);
 }
 
 TEST(Regions, are_as_many_as_the_attribute_says) {
