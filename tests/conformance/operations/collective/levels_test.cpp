@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,26 +55,27 @@ Outcome call(Collective& all, Kind kind) {
 }
 
 /// The messages of a call that do not go through the memory of a host. The least of several: in a call that
-/// takes long ranks ask each other what they have called.
-std::uint64_t crossing(const Row& row, const char* algorithm) {
+/// takes long ranks ask each other what they have called. `members`: of a job of so many ranks.
+std::uint64_t crossing(const Row& row, const char* algorithm, const std::vector<int>& members, int job) {
   const std::string asked = std::string(kNames[static_cast<std::size_t>(row.kind)]) + "=" + algorithm;
-  test::Ranks<Endpoint> ranks(row.ranks,
+  test::Ranks<Endpoint> ranks(job,
                               {{"network", "mixed"}, {"host_id", row.hosts}, {"collectives", asked.c_str()}});
   std::barrier meeting(row.ranks);
   std::uint64_t least = ~std::uint64_t{0};
   const auto sent = [&] {
     std::uint64_t count = 0;
-    for (int rank = 0; rank < row.ranks; ++rank) {
+    for (const int rank : members) {
       const RuntimeCounters counters = ranks.runtime(rank).counters();
       count += counters.active_messages_sent + counters.matched_sent;
     }
     return count;
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < row.ranks; ++rank)
+  for (const int rank : members)
     threads.emplace_back([&, rank] {
       // Exposes nothing: what goes by messages is matched.
-      Collective all(ranks.runtime(rank), ranks.endpoint(rank), {.key = 300});
+      const Team team(ranks.runtime(rank), members);
+      Collective all(ranks.runtime(rank), ranks.endpoint(rank), team, {.key = 300});
       for (int turn = 0; turn < 12; ++turn) EXPECT_EQ(call(all, row.kind), Outcome::ok);
       EXPECT_EQ(all.barrier(), Outcome::ok);
       for (int turn = 0; turn < 8; ++turn) {
@@ -101,11 +103,25 @@ std::string name_of(const testing::TestParamInfo<Row>& row) {
 class CrossingMessages : public testing::TestWithParam<Row> {};
 INSTANTIATE_TEST_SUITE_P(of, CrossingMessages, testing::ValuesIn(kRows), name_of);
 
-TEST_P(CrossingMessages, are_never_more_in_two_levels) {
-  const Row& row = GetParam();
-  EXPECT_EQ(crossing(row, kInOneLevel[static_cast<std::size_t>(row.kind)]), row.in_one_level);
-  EXPECT_EQ(crossing(row, "two-level"), row.in_two_levels);
+void expect_counts(const Row& row, const std::vector<int>& members, int job) {
+  const auto kind = static_cast<std::size_t>(row.kind);
+  EXPECT_EQ(crossing(row, kInOneLevel[kind], members, job), row.in_one_level);
+  EXPECT_EQ(crossing(row, "two-level", members, job), row.in_two_levels);
   EXPECT_LE(row.in_two_levels, row.in_one_level);
+}
+
+TEST_P(CrossingMessages, are_never_more_in_two_levels) {
+  std::vector<int> all;
+  for (int rank = 0; rank < GetParam().ranks; ++rank) all.push_back(rank);
+  expect_counts(GetParam(), all, GetParam().ranks);
+}
+
+/// Two ranks of each of two hosts that have three: as if the others were not.
+TEST(CrossingMessagesOfAPart, are_as_few_as_those_of_a_job_of_its_members) {
+  for (Row row : std::span(kRows).first(4)) {
+    row.hosts = "node%r/3";
+    expect_counts(row, {0, 1, 3, 4}, 6);
+  }
 }
 
 }  // namespace
