@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -19,14 +20,23 @@ ENDED = re.compile(r"^guest: ended with (\d+)\s*$", re.MULTILINE)
 def missing():
     """What this machine lacks for guests; an empty text when it has everything."""
     for program, package in (("qemu-system-x86_64", "qemu-system-x86"), ("busybox", "busybox-static"), ("modprobe", "kmod"),
-                             ("rdma", "iproute2"), ("dpkg", "dpkg")):
+                             ("rdma", "iproute2"), ("setpriv", "util-linux"), ("dpkg", "dpkg")):
         if shutil.which(program) is None and not Path("/sbin", program).exists():
             return f"{program} is missing (package {package})"
     return ""
 
 
+def end_on_signals():
+    """Lets SIGTERM end this program as an interrupt does, so that its guests are closed."""
+    def interrupt(number, _):
+        raise SystemExit(f"ended by signal {number}")
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
 class Guest:
-    """One machine, from its start to its end. Its files are those of this machine, which it cannot change."""
+    """One machine, from its start to its end. Its files are those of this machine, which it cannot change. It ends with this process,
+    however that ends."""
 
     def __init__(self, folder, job, number=1, memory_mib=2048, link=None):
         """`job`: a script for bash. `number`: 1 or 2. `link`: options of qemu's socket network, to be with another guest."""
@@ -38,7 +48,7 @@ class Guest:
         self.lines = []
         self.changed = threading.Condition()
         self.process = subprocess.Popen(
-            ["qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(memory_mib), "-M", "q35",
+            ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", str(memory_mib), "-M", "q35",
              "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
              "-kernel", str(kernel.image_of(unpacked)), "-initrd", str(archive),
              "-append", f"console=ttyS0 quiet panic=-1 guest.address=10.0.5.{number} guest.name=guest{number}",

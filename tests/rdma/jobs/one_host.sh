@@ -12,21 +12,24 @@ counted_alike() {
   cmp /tmp/verbs.sorted /tmp/shm.sorted && [[ $(wc -l < /tmp/shm.counts) -gt 1000 ]]
 }
 
-# killed: one of three ranks gets signal 9 amid traffic; the others end what concerned it, and go on.
+# killed: one of three ranks gets signal 9 amid traffic; the other two end what concerned it, and go on.
 killed() {
   weft run -n 3 --keep-going -- "$weft/bin/tests/failure_rank" traffic --messages 3 > /tmp/killed 2>&1 &
-  local job=$! victim=
-  for ((i = 0; i < 200 && victim == 0 || i == 0; ++i)); do
+  local job=$! victim rank
+  # Each rank tells its process when its traffic begins.
+  for ((i = 0; i < 300; ++i)); do
+    [[ $(grep -c '^pid [0-9]* rank [0-9]*$' /tmp/killed) == 3 ]] && break
     sleep 0.2
-    victim=$(pgrep -n -f 'tests/failure_rank traffic' || echo 0)
   done
   sleep 3
-  kill -9 "$victim"
+  victim=$(pgrep -n -x failure_rank) && kill -9 "$victim"
   wait "$job"
   local code=$?
   cat /tmp/killed
-  # The code of the rank that was killed; no other has failed.
-  [[ $code == 137 ]] && [[ $(grep -c 'ended with\|was killed' /tmp/killed) == 1 ]]
+  rank=$(sed -n "s/^pid $victim rank //p" /tmp/killed)
+  [[ $code == 137 && -n $rank ]] &&
+    grep -qF "weft run: 1 of 3 ranks failed: rank $rank (pid $victim) was killed by signal 9 (SIGKILL)" /tmp/killed &&
+    [[ $(grep -cxF "survived rank $rank" /tmp/killed) == 2 ]] && ! grep -q 'have not ended' /tmp/killed
 }
 
 export -f killed counted_alike
