@@ -9,8 +9,7 @@ namespace weft::network::session {
 template <class Begin>
 AccessResult SessionDevice::begin_access(int peer, std::uint8_t device, bool exclusive,
                                          const Begin& begin) noexcept {
-  if (context_.shared.peers.peer(peer).has_left.load(std::memory_order_relaxed))
-    return AccessResult::peer_left;
+  if (context_.shared.peers.is_known_to_have_left(peer)) return AccessResult::peer_left;
   Link* link = links_.find(peer, device);
   // An RTS may have come from another device of the peer than the one that carries the payload.
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {

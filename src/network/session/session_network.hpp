@@ -14,6 +14,12 @@ namespace weft::network::session {
 /// The devices of a rank on a message network, by index.
 using Devices = std::array<std::unique_ptr<SessionDevice>, detail::DevicePath::kMaxDevices>;
 
+/// Bytes that a rank takes for each other one: before it is ever looked for, and as one with which a device
+/// is connected, without the buffers of the transport.
+inline constexpr std::size_t kBytesOfUnknownPeer = sizeof(std::atomic<Peer*>) + sizeof(std::atomic<Link*>);
+inline constexpr std::size_t kBytesOfConnectedPeer = kBytesOfUnknownPeer + sizeof(Peer) + sizeof(Link);
+static_assert(kBytesOfUnknownPeer <= 16);
+
 class SessionNetwork : public Network {
  public:
   std::byte* allocate_memory(RegionName name, std::size_t size) override;

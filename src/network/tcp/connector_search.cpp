@@ -81,7 +81,7 @@ void Connector::search_on(Connection& connection, std::int64_t now, bool is_tick
   const bool looks = is_tick && search.begun != 0 && now >= search.next_look;
   if (looks) search.next_look = now + kTurn;
   if (looks ? context_.peers.has_left(connection.rank)
-            : context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed))
+            : context_.peers.is_known_to_have_left(connection.rank))
     return owner_.lose(connection, "it has left");
   if (search.begun == 0) return;
   // Who has accepted a connection is there; it may be stopped, or compute for long.

@@ -186,7 +186,7 @@ void TcpEndpoint::lose(Connection& connection, const std::string& why) noexcept 
   if (hot_ == &connection) hot_ = nullptr;
   if (connection.chunk != nullptr) chunks_.release(*std::exchange(connection.chunk, nullptr));
   has_lost_ = true;
-  if (context_.peers.peer(connection.rank).has_left.load(std::memory_order_relaxed)) return;
+  if (context_.peers.is_known_to_have_left(connection.rank)) return;
   context_.peers.mark_left(connection.rank, why);
   if (connection.rank != context_.membership.rank)
     context_.bootstrap.report_unreachable(connection.rank, why);

@@ -20,7 +20,8 @@ Link* Contacts::contact(int rank, std::uint8_t device, std::span<const std::byte
   auto link = std::make_unique<Link>();
   link->rank = rank;
   link->device = device;
-  link->peer = &context_.shared.peers.peer(rank);
+  link->peer = &context_.shared.peers.meet(rank);
+  if (link->peer->has_left.load(std::memory_order_relaxed)) return nullptr;
   links_.reserve(device);
   std::uint32_t first = 0;
   std::uint32_t further = 0;

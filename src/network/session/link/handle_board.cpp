@@ -75,21 +75,33 @@ std::size_t HandleBoard::take_updates(HandleCursor& cursor, std::span<HandleChan
 }
 
 KnownHandles::~KnownHandles() {
-  for (auto& page : pages_) delete page.load(std::memory_order_relaxed);
+  Pages* const pages = pages_.load(std::memory_order_relaxed);
+  if (pages == nullptr) return;
+  for (auto& page : *pages) delete page.load(std::memory_order_relaxed);
+  delete pages;
 }
 
+namespace {
+
+/// Returns what the place points to, which is made when there is nothing; nullptr when there is no memory.
+template <class Object>
+Object* get_or_make(std::atomic<Object*>& place) noexcept {
+  // Pairs with the compare_exchange below, by which another device may have added the object.
+  Object* object = place.load(std::memory_order_acquire);
+  if (object != nullptr) return object;
+  auto* const fresh = new (std::nothrow) Object{};
+  if (fresh == nullptr || place.compare_exchange_strong(object, fresh, std::memory_order_acq_rel))
+    return fresh;
+  delete fresh;
+  return object;
+}
+
+}  // namespace
+
 bool KnownHandles::learn(const HandleChange& change) noexcept {
-  std::atomic<Page*>& slot = pages_[change.id / kPages];
-  // Pairs with the compare_exchange below, by which another device may have added the page.
-  Page* page = slot.load(std::memory_order_acquire);
-  if (page == nullptr) {
-    Page* fresh = new (std::nothrow) Page{};
-    if (fresh == nullptr) return false;
-    if (slot.compare_exchange_strong(page, fresh, std::memory_order_acq_rel))
-      page = fresh;
-    else
-      delete fresh;
-  }
+  Pages* const pages = get_or_make(pages_);
+  Page* const page = pages == nullptr ? nullptr : get_or_make((*pages)[change.id / kPages]);
+  if (page == nullptr) return false;
   std::atomic<std::uint64_t>& known = (*page)[change.id % kPages];
   std::uint64_t before = known.load(std::memory_order_relaxed);
   const std::uint64_t now = pack(change.version, change.generation, change.state);
@@ -103,7 +115,8 @@ bool KnownHandles::learn(const HandleChange& change) noexcept {
 SendResult KnownHandles::admission(std::uint64_t word) const noexcept {
   const auto id = static_cast<std::uint16_t>(word >> 48);
   const auto generation = static_cast<std::uint16_t>(word >> 32);
-  const Page* page = pages_[id / kPages].load(std::memory_order_acquire);
+  const Pages* pages = pages_.load(std::memory_order_acquire);
+  const Page* page = pages == nullptr ? nullptr : (*pages)[id / kPages].load(std::memory_order_acquire);
   const std::uint64_t known = page == nullptr ? 0 : (*page)[id % kPages].load(std::memory_order_relaxed);
   if (generation_of(known) < generation) return SendResult::not_ready;
   // Older and withdrawn handles are sent: the receiver refuses, counts and reports them.

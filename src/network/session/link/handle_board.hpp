@@ -71,7 +71,9 @@ class KnownHandles {
   static constexpr std::size_t kPages = 256;
   using Page = std::array<std::atomic<std::uint64_t>, kPages>;
 
-  std::array<std::atomic<Page*>, kPages> pages_{};  // by the upper half of the id
+  struct Pages : std::array<std::atomic<Page*>, kPages> {};  // by the upper half of the id
+
+  std::atomic<Pages*> pages_{nullptr};  // null: no change has been learned
 };
 
 }  // namespace weft::network::session

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace weft::network::session {
 
@@ -43,9 +44,8 @@ Peers::Peers(bootstrap::Bootstrap& bootstrap, const NetworkIdentity& identity, s
       boot_id_(base::read_boot_id()),
       pid_namespace_(base::read_pid_namespace()),
       presence_(std::make_shared<Presence>()),
-      peers_(new Peer[count_]),
-      watches_(new Watch[count_]) {
-  for (std::size_t rank = 0; rank < count_; ++rank) peers_[rank].rank = static_cast<int>(rank);
+      peers_(new std::atomic<Peer*>[count_]()) {
+  left_unmet_.has_left.store(true, std::memory_order_relaxed);
   bootstrap_.share(presence_key(), presence_);
 }
 
@@ -55,8 +55,22 @@ std::string Peers::device_key(std::uint32_t device) const {
 
 Peers::~Peers() {
   presence_->left.store(true, std::memory_order_release);
-  for (std::size_t rank = 0; rank < count_; ++rank)
-    if (watches_[rank].process >= 0) ::close(watches_[rank].process);
+  for (std::size_t rank = 0; rank < count_; ++rank) {
+    Peer* const peer = peers_[rank].load(std::memory_order_relaxed);
+    if (peer == nullptr || peer == &left_unmet_) continue;
+    if (peer->process >= 0) ::close(peer->process);
+    delete peer;
+  }
+}
+
+Peer& Peers::meet(int rank) {
+  std::atomic<Peer*>& place = peers_[static_cast<std::size_t>(rank)];
+  Peer* known = place.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  auto fresh = std::make_unique<Peer>();
+  // Pairs with the acquires of those that read the place.
+  return place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel) ? *fresh.release()
+                                                                                      : *known;
 }
 
 void Peers::publish(std::uint32_t device, std::span<const std::byte> address) {
@@ -75,13 +89,15 @@ void Peers::publish(std::uint32_t device, std::span<const std::byte> address) {
   bootstrap_.put(device_key(device), value);
 }
 
-std::optional<std::vector<std::byte>> Peers::find_now_and_then(int rank, std::uint32_t device) noexcept {
-  auto& next = watches_[static_cast<std::size_t>(rank)].next_question;
+std::optional<std::vector<std::byte>> Peers::find_now_and_then(int rank, std::uint32_t device) noexcept try {
+  auto& next = meet(rank).next_question;
   const std::int64_t now = base::now_ns();
   std::int64_t due = next.load(std::memory_order_relaxed);
   if (now < due || !next.compare_exchange_strong(due, now + kAskEvery, std::memory_order_relaxed))
     return std::nullopt;
   return find(rank, device);
+} catch (const std::bad_alloc&) {
+  return std::nullopt;
 }
 
 std::optional<std::vector<std::byte>> Peers::find(int rank, std::uint32_t device) noexcept {
@@ -124,35 +140,35 @@ std::optional<std::vector<std::byte>> Peers::ask(int rank, std::uint32_t device)
 }
 
 void Peers::watch(int rank, std::int32_t process) {
+  Peer& peer = meet(rank);
   const std::lock_guard lock(mutex_);
-  Watch& watch = watches_[static_cast<std::size_t>(rank)];
-  if (watch.is_set || rank == rank_) return;
+  if (peer.is_watched || rank == rank_ || &peer == &left_unmet_) return;
   if (process == ::getpid()) {
-    watch.presence = std::static_pointer_cast<Presence>(bootstrap_.shared(rank, presence_key()));
+    peer.presence = std::static_pointer_cast<Presence>(bootstrap_.shared(rank, presence_key()));
   } else {
-    watch.process = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
-    if (watch.process < 0 && errno == ESRCH) mark_left(rank, "");
+    peer.process = static_cast<int>(::syscall(SYS_pidfd_open, process, 0));
+    if (peer.process < 0 && errno == ESRCH) mark_left(rank, "");
   }
-  watch.is_set = true;
+  peer.is_watched = true;
 }
 
-bool Peers::has_ended(const Watch& watch) const noexcept {
-  if (watch.presence != nullptr) return watch.presence->left.load(std::memory_order_acquire);
-  if (watch.process < 0) return false;
-  return base::is_ready(watch.process, POLLIN);
+bool Peers::has_ended(const Peer& peer) noexcept {
+  if (peer.presence != nullptr) return peer.presence->left.load(std::memory_order_acquire);
+  if (peer.process < 0) return false;
+  return base::is_ready(peer.process, POLLIN);
 }
 
 bool Peers::has_left(int rank) noexcept {
-  Peer& peer = this->peer(rank);
-  if (peer.has_left.load(std::memory_order_relaxed)) return true;
-  Watch& watch = watches_[static_cast<std::size_t>(rank)];
+  Peer* const peer = peers_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
+  if (peer == nullptr) return false;
+  if (peer->has_left.load(std::memory_order_relaxed)) return true;
   const std::int64_t now = base::now_ns();
-  if (now < watch.next_look.load(std::memory_order_relaxed)) return false;
+  if (now < peer->next_look.load(std::memory_order_relaxed)) return false;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
-  watch.next_look.store(now + kLookEvery, std::memory_order_relaxed);
-  if (!has_ended(watch)) return false;
-  peer.has_left.store(true, std::memory_order_relaxed);
+  peer->next_look.store(now + kLookEvery, std::memory_order_relaxed);
+  if (!has_ended(*peer)) return false;
+  peer->has_left.store(true, std::memory_order_relaxed);
   return true;
 }
 
@@ -169,7 +185,10 @@ Network::Taker Peers::taker_of(int rank) noexcept {
 }
 
 void Peers::mark_left(int rank, const std::string& why) noexcept {
-  if (peer(rank).has_left.exchange(true, std::memory_order_relaxed) || why.empty()) return;
+  Peer* known = nullptr;
+  const bool was_unknown = peers_[static_cast<std::size_t>(rank)].compare_exchange_strong(
+      known, &left_unmet_, std::memory_order_acq_rel);
+  if ((!was_unknown && known->has_left.exchange(true, std::memory_order_relaxed)) || why.empty()) return;
   log_.warn("the network lost rank " + std::to_string(rank) + ": " + why);
 }
 

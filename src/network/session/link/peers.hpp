@@ -20,10 +20,23 @@
 
 namespace weft::network::session {
 
+/// State of a rank that the ranks of one process share.
+struct Presence {
+  std::atomic<bool> left{false};
+  std::atomic<Network::Closing> closing{Network::Closing::no};
+  std::shared_ptr<void> kept;
+};
+
+/// What is known of a rank that was ever looked for.
 struct Peer {
-  int rank = -1;
   KnownHandles handles;
   std::atomic<bool> has_left{false};
+  // Whether its process has ended, as far as this rank can see:
+  std::atomic<std::int64_t> next_question{0};
+  std::atomic<std::int64_t> next_look{0};
+  std::shared_ptr<Presence> presence;  // of a rank of this process
+  int process = -1;                    // descriptor of another process
+  bool is_watched = false;
 };
 
 /// What ranks must agree on to reach each other.
@@ -55,8 +68,14 @@ class Peers {
 
   /// Keeps an object until no rank of this process can access it any more.
   void keep_for_others(std::shared_ptr<void> object) noexcept { presence_->kept = std::move(object); }
-
-  [[nodiscard]] Peer& peer(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+  /// What is known of the rank, from now on if nothing was; for the life of this object. Throws
+  /// std::bad_alloc.
+  [[nodiscard]] Peer& meet(int rank);
+  /// Returns true when the rank is known to have left; does not look.
+  [[nodiscard]] bool is_known_to_have_left(int rank) const noexcept {
+    const Peer* const peer = peers_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
+    return peer != nullptr && peer->has_left.load(std::memory_order_relaxed);
+  }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(count_); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] std::string_view job_id() const noexcept { return job_id_; }
@@ -65,8 +84,9 @@ class Peers {
   [[nodiscard]] bool has_left(int rank) noexcept;
   /// Returns true when the rank is another process whose end has_left() notices.
   [[nodiscard]] bool is_watched_process(int rank) noexcept {
+    const Peer* const peer = peers_[static_cast<std::size_t>(rank)].load(std::memory_order_acquire);
     const std::lock_guard lock(mutex_);
-    return watches_[static_cast<std::size_t>(rank)].process >= 0;
+    return peer != nullptr && peer->process >= 0;
   }
   /// Publishes the progress of this rank's shutdown to ranks of this process; ranks of other processes only
   /// notice its end.
@@ -81,25 +101,11 @@ class Peers {
   void mark_left(int rank, const std::string& why) noexcept;
 
  private:
-  /// State of a rank that the ranks of one process share.
-  struct Presence {
-    std::atomic<bool> left{false};
-    std::atomic<Network::Closing> closing{Network::Closing::no};
-    std::shared_ptr<void> kept;
-  };
-  struct Watch {
-    std::shared_ptr<Presence> presence;  // of a rank of this process
-    int process = -1;                    // descriptor of another process
-    bool is_set = false;
-    std::atomic<std::int64_t> next_question{0};
-    std::atomic<std::int64_t> next_look{0};
-  };
-
   [[nodiscard]] std::string device_key(std::uint32_t device) const;
   [[nodiscard]] std::string presence_key() const { return network_ + ".presence"; }
   std::optional<std::vector<std::byte>> ask(int rank, std::uint32_t device);
   void watch(int rank, std::int32_t process);
-  [[nodiscard]] bool has_ended(const Watch& watch) const noexcept;
+  [[nodiscard]] static bool has_ended(const Peer& peer) noexcept;
 
   bootstrap::Bootstrap& bootstrap_;
   const base::Log log_;
@@ -113,9 +119,9 @@ class Peers {
   const std::uint64_t boot_id_;  // of this host, as pid_namespace_: compared with those of each peer
   const std::uint64_t pid_namespace_;
   const std::shared_ptr<Presence> presence_;
-  const std::unique_ptr<Peer[]> peers_;
-  std::mutex mutex_;  // guards the watches
-  const std::unique_ptr<Watch[]> watches_;
+  Peer left_unmet_;  // of all ranks that have left before this one knew of them
+  const std::unique_ptr<std::atomic<Peer*>[]> peers_;  // by rank; null: never looked for
+  std::mutex mutex_;                                   // guards what tells of processes
 };
 
 }  // namespace weft::network::session
