@@ -48,6 +48,13 @@ void SessionDevice::close() noexcept {
   drive();
 }
 
+void SessionDevice::stop() noexcept {
+  Guard guard(lock_, false);
+  for (; !guard; guard.try_again()) ::sched_yield();  // other threads hold the lock for moments only
+  is_stopped_.store(true, std::memory_order_relaxed);
+  transport_->stop();
+}
+
 bool SessionDevice::drained() noexcept {
   Guard guard(lock_, false);
   if (!guard) return false;

@@ -5,7 +5,7 @@
 // One lock guards the transport and the links. Threads only try it: a thread that fails to get it returns
 // lock_contended or polls nothing. Deliveries run outside the lock, one thread at a time in each lane.
 // The parts of a device are in device/; here is what takes the lock and calls them: session_device.cpp,
-// send.cpp, remote_access.cpp, leave.cpp.
+// send.cpp, remote_access.inl.hpp, leave.cpp.
 #pragma once
 
 #include "network/session/courier/courier.hpp"
@@ -52,15 +52,15 @@ class SessionDevice final : public Laden {
   void carry() noexcept override;
   /// A line for each peer for which something waits to leave: how much, and since when.
   void describe_unsent(std::vector<std::string>& lines);
-  // remote_access.cpp
-  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
-                     bool exclusive) noexcept;
-  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool exclusive) noexcept;
-  AccessResult put(int peer, const RemoteMemory& to, Bytes from, std::uint64_t token,
-                   bool exclusive) noexcept;
+  // remote_access.inl.hpp
+  /// Calls `begin(transport, link)` under the lock, when the link to the device of the peer is open, and
+  /// returns its answer: that of a fetch, get or put. One that was posted counts until its end has been
+  /// reported.
+  template <class Begin>
+  AccessResult access(int peer, std::uint8_t device, bool exclusive, const Begin& begin) noexcept;
   /// Takes the end of a fetch, get or put; for the transport, under the lock.
   void fetch_completed(std::uint64_t token, Outcome outcome) noexcept { accesses_.ended(token, outcome); }
+  // leave.cpp
   /// Ends the transport for good. One thread at a time.
   void stop() noexcept;
   [[nodiscard]] bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
@@ -111,9 +111,6 @@ class SessionDevice final : public Laden {
   SendResult submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
                     const Transmit& transmit) noexcept;
   [[nodiscard]] SendResult approach(int peer, std::uint8_t device, bool exclusive) noexcept;
-  // remote_access.cpp
-  template <class Begin>
-  AccessResult begin_access(int peer, std::uint8_t device, bool exclusive, const Begin& begin) noexcept;
 
   const std::unique_ptr<Transport> transport_;
   Parking parking_;

@@ -1,5 +1,7 @@
 #include "network/session/session_port.hpp"
 
+#include "network/session/remote_access.inl.hpp"
+
 namespace weft::network::session {
 
 SessionPort::SessionPort(SessionDevice& device, Peers& peers, const Capabilities& capabilities,
@@ -12,6 +14,30 @@ SessionPort::SessionPort(SessionDevice& device, Peers& peers, const Capabilities
           static_cast<std::size_t>(peers.size()))]()) {
   path.ranks = static_cast<std::uint32_t>(peers.size());
   for (auto& row : path.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
+}
+
+AccessResult SessionPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*,
+                              std::uint64_t token, bool exclusive) noexcept {
+  if (!device_.transport().can_access(from.size())) return AccessResult::unsupported;
+  return device_.access(peer, to.device, exclusive, [&](Transport& transport, Link& link) {
+    return transport.put(link, to, from, token);
+  });
+}
+
+AccessResult SessionPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                              std::uint64_t token, bool exclusive) noexcept {
+  if (!device_.transport().can_access(to.size())) return AccessResult::unsupported;
+  return device_.access(peer, from.device, exclusive, [&](Transport& transport, Link& link) {
+    return transport.get(link, from, to, token);
+  });
+}
+
+AccessResult SessionPort::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
+                                std::uint64_t token, bool exclusive) noexcept {
+  if (!device_.transport().can_fetch()) return AccessResult::unsupported;
+  return device_.access(peer, from.device, exclusive, [&](Transport& transport, Link& link) {
+    return transport.fetch(link, from, to, token);
+  });
 }
 
 Port::Traffic SessionPort::traffic() noexcept {

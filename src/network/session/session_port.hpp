@@ -35,20 +35,14 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
   [[nodiscard]] bool arm() noexcept override { return device_.transport().may_sleep(); }
   /// Always false: an address alone is not enough to read from a peer over a message network.
   bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }
-  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*, std::uint64_t token,
-                   bool exclusive) noexcept override {
-    return device_.put(peer, to, from, token, exclusive);
-  }
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                   std::uint64_t token, bool exclusive) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool exclusive) noexcept override {
-    return device_.get(peer, from, to, token, exclusive);
-  }
+                   bool exclusive) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory) noexcept override { return device_.transport().offer(memory); }
   void end_offer(int, const Offer& offer) noexcept override { device_.transport().end_offer(offer); }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
-                     bool exclusive) noexcept override {
-    return device_.fetch(peer, from, to, token, exclusive);
-  }
+                     bool exclusive) noexcept override;
   void stop_fetches() noexcept override { device_.stop(); }
   bool reclaim(int peer, bool exclusive) noexcept override { return device_.reclaim(peer, exclusive); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return peers_.has_left(peer); }
