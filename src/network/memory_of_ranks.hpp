@@ -39,4 +39,19 @@ struct OfferedMemory {
   std::uint8_t device = 0;  // of the peer: carries the bytes
 };
 
+/// Memory of this rank into which one peer may put once.
+struct Landing {
+  std::uint64_t address = 0;  // by which the peer names it, with the key
+  std::uint64_t key = 0;
+  void* registration = nullptr;  // null: it is not open
+  [[nodiscard]] bool is_open() const noexcept { return registration != nullptr; }
+};
+/// A landing of a peer.
+struct RemoteLanding {
+  std::uint64_t address = 0;
+  std::uint64_t key = 0;
+  std::uint64_t name = 0;   // tells the peer which of its landings was put into
+  std::uint8_t device = 0;  // of the peer: opened the landing
+};
+
 }  // namespace weft::network

@@ -93,6 +93,12 @@ class Sink {
   virtual void access_completed(std::uint64_t token, Outcome outcome) noexcept = 0;
   /// Reports the immediate of a put by a peer; the bytes of the put are visible here.
   virtual void immediate_arrived(std::uint64_t immediate) noexcept = 0;
+  /// Reports that a peer has put into the landing of this name; the bytes are visible here. `bytes`: of the
+  /// name, whose higher ones the network has not carried.
+  virtual void landed(std::uint64_t name, std::size_t bytes) noexcept {
+    static_cast<void>(name);
+    static_cast<void>(bytes);
+  }
 
  protected:
   ~Sink() = default;
@@ -111,6 +117,7 @@ struct Capabilities {
   std::size_t immediate_bytes = 0;  // size of the immediate that put() can deliver to the target: 0, 4 or 8
   bool keeps_order = false;         // messages between two devices in one traffic class keep their order
   bool can_fetch = false;           // offer() and fetch() work
+  std::size_t landing_bytes = 0;    // of a landing's name: open_landing() and land() work, unless 0; 4 or 8
   bool stages = false;              // messages may wait for the next poll, or for flush()
   std::size_t lane_bytes = 0;  // inline_bytes of peers with lanes, where those of others are fewer; else 0
 };
@@ -182,7 +189,20 @@ class Port {
   virtual AccessResult fetch(int, const OfferedMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {
     return AccessResult::unsupported;
   }
-  /// Called when this port will never be polled again: no fetch writes into memory afterwards.
+  /// Opens memory for one put of the peer, which Sink::landed() reports, from poll(). Returns a landing that
+  /// is not open when this network cannot do that, or has no room now. `memory` is borrowed until
+  /// close_landing(). Any thread.
+  [[nodiscard]] virtual Landing open_landing(int, std::span<std::byte>) noexcept { return {}; }
+  /// Nothing is written into the landing any more once the call has returned, provided that the put has been
+  /// reported, or that reclaim() of the peer has returned true. Any thread.
+  virtual void close_landing(int, const Landing&) noexcept {}
+  /// Puts memory that was offered to the peer into a landing that the peer has opened for it. `token` comes
+  /// back in Sink::access_completed, from poll(), of this or another thread; the offer stays until then.
+  virtual AccessResult land(int, const RemoteLanding&, Bytes, const Offer&, std::uint64_t, bool) noexcept {
+    return AccessResult::unsupported;
+  }
+  /// Called when this port will never be polled again: no fetch writes into memory afterwards, and no put
+  /// into a landing.
   virtual void stop_fetches() noexcept {}
 
   /// Finds the place where this process has `size` bytes of a peer's region mapped, for loads, stores and

@@ -21,8 +21,9 @@ namespace weft::core {
 
 /// How the payload of a large message travels: fetched by a network that can do it, or else read by the
 /// receiver from the sender's memory (`read`; `automatic`: where that is learned to be faster), or else
-/// streamed by the sender through packets. `copy`: always the last.
-enum class Transfer : std::uint8_t { automatic, read, copy };
+/// streamed by the sender through packets. `copy`: always the last. `put`: put by the network of the sender
+/// where it can do that; so do the others where it cannot fetch.
+enum class Transfer : std::uint8_t { automatic, read, copy, put };
 
 /// How puts and gets reach a region: by the network or else by messages, or only by one of them.
 enum class AccessPath : std::uint8_t { automatic, direct, message };

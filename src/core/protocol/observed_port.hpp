@@ -52,6 +52,16 @@ class ObservedPort {
                               std::uint64_t token, Caller caller) const noexcept {
     return port_->fetch(peer, from, to, token, caller.exclusive);
   }
+  [[nodiscard]] network::Landing open_landing(int peer, std::span<std::byte> memory) const noexcept {
+    return port_->open_landing(peer, memory);
+  }
+  void close_landing(int peer, const network::Landing& landing) const noexcept {
+    port_->close_landing(peer, landing);
+  }
+  network::AccessResult land(int peer, const network::RemoteLanding& to, Bytes from,
+                             const network::Offer& offer, std::uint64_t token, Caller caller) const noexcept {
+    return port_->land(peer, to, from, offer, token, caller.exclusive);
+  }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
                                std::byte*& place) const noexcept {
     return port_->locate(peer, memory, size, place);

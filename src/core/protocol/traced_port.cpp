@@ -39,9 +39,10 @@ constexpr const char* kNames[][2] = {
     {"send cancel", "deliver cancel"},
     {"send cancelled", "deliver cancelled"},
     {"send refusal", "deliver refusal"},
+    {"send clear to put", "deliver clear to put"},
 };
 static_assert(static_cast<std::size_t>(Channel::fin) == 5 && static_cast<std::size_t>(Channel::get) == 11 &&
-              static_cast<std::size_t>(Channel::refused) == std::size(kNames) - 1);
+              static_cast<std::size_t>(Channel::clear_to_put) == std::size(kNames) - 1);
 
 const char* name_of(std::uint8_t channel, bool is_delivery) noexcept {
   return kNames[channel < std::size(kNames) ? channel : 0][is_delivery ? 1 : 0];
@@ -114,6 +115,10 @@ class TracedPort::TracedSink final : public network::Sink {
   void immediate_arrived(std::uint64_t immediate) noexcept override {
     port_.tracer_.add(port_.event("arrived", "immediate of a put", TraceEvent::kNobody));
     sink_.immediate_arrived(immediate);
+  }
+  void landed(std::uint64_t name, std::size_t bytes) noexcept override {
+    port_.tracer_.add(port_.event("arrived", "put into a landing", TraceEvent::kNobody));
+    sink_.landed(name, bytes);
   }
 
  private:

@@ -45,6 +45,17 @@ class TracedPort final : public network::Port {
                               std::uint64_t token, bool exclusive) noexcept override {
     return port_->fetch(peer, from, to, token, exclusive);
   }
+  [[nodiscard]] network::Landing open_landing(int peer, std::span<std::byte> memory) noexcept override {
+    return port_->open_landing(peer, memory);
+  }
+  void close_landing(int peer, const network::Landing& landing) noexcept override {
+    port_->close_landing(peer, landing);
+  }
+  network::AccessResult land(int peer, const network::RemoteLanding& to, Bytes from,
+                             const network::Offer& offer, std::uint64_t token,
+                             bool exclusive) noexcept override {
+    return port_->land(peer, to, from, offer, token, exclusive);
+  }
   void stop_fetches() noexcept override { port_->stop_fetches(); }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
                                std::byte*& place) noexcept override {

@@ -35,6 +35,7 @@ enum class Channel : std::uint8_t {
   cancelled,      // payload: RequestName
   refused,        // payload: RequestName, of an active message that the receiver never has memory for, or of
                   // a send that it drops without having received it
+  clear_to_put,   // payload: ClearToPut
 };
 
 /// The largest payload; larger sizes could wrap round where they are rounded up.
@@ -63,6 +64,17 @@ struct Cts {
   std::uint64_t size;
   std::uint64_t granted;
   std::uint32_t device;  // of the receiver: receives the fragments
+  std::uint32_t reserved;
+};
+/// CTS for networks that put: lets the sender put the first `size` bytes of the payload of `request` into a
+/// landing, once, with the name of `transfer`.
+struct ClearToPut {
+  RequestName request;
+  RequestName transfer;
+  std::uint64_t size;
+  std::uint64_t address;  // of the landing, as the network of the receiver names it, with its key
+  std::uint64_t key;
+  std::uint32_t device;  // of the receiver: opened the landing
   std::uint32_t reserved;
 };
 /// Asks the receiver to forget an RTS whose payload it has not begun to fetch. The receiver answers when it
@@ -144,6 +156,7 @@ static_assert(sizeof(Rts) + sizeof(MatchTrailer) <= detail::kSlotPayload && size
 static_assert(std::bit_cast<std::uint64_t>(MatchTrailer{0x1234, 0x56, 0x78, 0}) ==
               detail::match_trailer(0x1234, 0x56, 0x78));
 static_assert(std::bit_cast<std::uint64_t>(MatchTrailer{0, 0, 0, 9}) == std::uint64_t{9} << 32);
+static_assert(sizeof(ClearToPut) == detail::kSlotPayload);
 static_assert(sizeof(Cts) <= detail::kSlotPayload && sizeof(MatchTrailer) == 8);
 
 /// RTS of a multipart message: announces parts that lie in the sender's memory. Its front consists of a

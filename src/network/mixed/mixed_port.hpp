@@ -54,6 +54,16 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
                      bool exclusive) noexcept override {
     return port_to(peer).fetch(peer, from, to, token, exclusive);
   }
+  [[nodiscard]] Landing open_landing(int peer, std::span<std::byte> memory) noexcept override {
+    return port_to(peer).open_landing(peer, memory);
+  }
+  void close_landing(int peer, const Landing& landing) noexcept override {
+    port_to(peer).close_landing(peer, landing);
+  }
+  AccessResult land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer, std::uint64_t token,
+                    bool exclusive) noexcept override {
+    return port_to(peer).land(peer, to, from, offer, token, exclusive);
+  }
   void stop_fetches() noexcept override {
     local_->stop_fetches();
     remote_->stop_fetches();

@@ -34,6 +34,7 @@ bool SessionDevice::reclaim(int peer, bool exclusive) noexcept {
   Guard guard(lock_, exclusive);
   if (!guard) return false;
   transport_->end_connections_with(peer, *this);
+  if (!landed_.are_reported()) return false;
   for (const Link* link = links_.first(); link != nullptr; link = link->next)
     for (const Lane& lane : link->lanes)
       // Pairs with the release of the thread that delivers.

@@ -58,7 +58,9 @@ class SessionDevice final : public Laden {
   /// reported.
   template <class Begin>
   AccessResult access(int peer, std::uint8_t device, bool exclusive, const Begin& begin) noexcept;
-  /// Takes the end of a fetch, get or put; for the transport, under the lock.
+  /// Takes the name of a landing that a peer has put into; for the transport, under the lock.
+  void landed(std::uint64_t name) noexcept { landed_.add(name); }
+  /// Takes the end of a fetch, get, put or landing; for the transport, under the lock.
   void fetch_completed(std::uint64_t token, Outcome outcome) noexcept { accesses_.ended(token, outcome); }
   // leave.cpp
   /// Ends the transport for good. One thread at a time.
@@ -125,6 +127,7 @@ class SessionDevice final : public Laden {
   Arrivals arrivals_{context_, links_, contacts_, credits_, delivery_};
   UntakenMessages untaken_{context_, links_, credits_, staging_};
   AccessEnds accesses_;
+  LandedNames landed_;
   std::int64_t next_drive_ = 0;  // of those that only wait for peers which are being reached
   std::atomic<bool> is_stopped_{false};
 };

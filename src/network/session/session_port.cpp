@@ -40,6 +40,14 @@ AccessResult SessionPort::fetch(int peer, const OfferedMemory& from, std::span<s
   });
 }
 
+AccessResult SessionPort::land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer,
+                               std::uint64_t token, bool exclusive) noexcept {
+  if (device_.transport().landing_bytes() == 0) return AccessResult::unsupported;
+  return device_.access(peer, to.device, exclusive, [&](Transport& transport, Link& link) {
+    return transport.land(link, to, from, offer, token);
+  });
+}
+
 Port::Traffic SessionPort::traffic() noexcept {
   const Traffic now = device_.traffic();
   return {.delivered = now.delivered - before_.delivered,

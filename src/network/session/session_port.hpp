@@ -43,6 +43,14 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
   void end_offer(int, const Offer& offer) noexcept override { device_.transport().end_offer(offer); }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
                      bool exclusive) noexcept override;
+  [[nodiscard]] Landing open_landing(int, std::span<std::byte> memory) noexcept override {
+    return device_.transport().open_landing(memory);
+  }
+  void close_landing(int, const Landing& landing) noexcept override {
+    device_.transport().close_landing(landing);
+  }
+  AccessResult land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer, std::uint64_t token,
+                    bool exclusive) noexcept override;
   void stop_fetches() noexcept override { device_.stop(); }
   bool reclaim(int peer, bool exclusive) noexcept override { return device_.reclaim(peer, exclusive); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return peers_.has_left(peer); }

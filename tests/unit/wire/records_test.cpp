@@ -89,6 +89,10 @@ const Example rts("RTS", [] {
 const Example cts("CTS", [] {
   return ExampleBytes(core::Cts{{0x01020304, 0x05060708}, {0x090a0b0c, 0x0d0e0f10}, kA, kB, 0x11121314, 0});
 });
+const Example clear_to_put("clear to put", [] {
+  return ExampleBytes(core::ClearToPut{
+      {0x01020304, 0x05060708}, {0x090a0b0c, 0x0d0e0f10}, kA, kB, 0x1112131415161718, 0x191a1b1c, 0});
+});
 const Example cancel("cancel", [] {
   return ExampleBytes(core::Cancel{{0x01020304, 0x05060708}, 0x090a0b0c, 0x0d0e0f10});
 });

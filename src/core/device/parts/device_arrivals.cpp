@@ -106,6 +106,9 @@ bool DeviceArrivals::deliver_control(std::uint8_t channel, std::uint64_t word, M
     case Channel::rendezvous_data:
       protocols_.rendezvous.receiver().on_data(word, message, *this);
       return true;
+    case Channel::clear_to_put:
+      protocols_.rendezvous.sender().on_clear_to_put(message, *this);
+      return true;
     case Channel::fin:
       protocols_.rendezvous.sender().on_fin(message, *this);
       return true;
@@ -153,12 +156,18 @@ void DeviceArrivals::on_cancel(std::uint64_t word, const Message& message) noexc
 void DeviceArrivals::access_completed(std::uint64_t token, Outcome outcome) noexcept {
   if (core::RendezvousReceiver::is_fetch(token))
     protocols_.rendezvous.receiver().fetch_completed(token, outcome);
+  else if (core::RendezvousSender::is_put(token))
+    protocols_.rendezvous.sender().put_completed(token, outcome);
   else
     protocols_.one_sided.requests().access_completed(token, outcome);
 }
 
 void DeviceArrivals::immediate_arrived(std::uint64_t immediate) noexcept {
   protocols_.one_sided.target().immediate_arrived(immediate);
+}
+
+void DeviceArrivals::landed(std::uint64_t name, std::size_t bytes) noexcept {
+  protocols_.rendezvous.receiver().landed(name, bytes, *this);
 }
 
 void DeviceArrivals::reject(int peer, const char* what, std::uint64_t value) noexcept {

@@ -21,6 +21,7 @@ class DeviceArrivals final : public network::Sink {
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   void access_completed(std::uint64_t token, Outcome outcome) noexcept override;
   void immediate_arrived(std::uint64_t immediate) noexcept override;
+  void landed(std::uint64_t name, std::size_t bytes) noexcept override;
 
  private:
   template <class Messages>

@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "concurrent/racy_read.hpp"
 #include "core/completion/object_end.hpp"
+#include "core/protocol/rendezvous/landing_name.hpp"
 
 #include <weft/completion/completion.hpp>
 
@@ -71,11 +72,16 @@ void Transfers::choose_way(Incoming& incoming) noexcept {
   if (context_.transfer != Transfer::copy && incoming.rts.address != 0) {
     const int sender = incoming.peer.load(std::memory_order_relaxed);
     const auto& peer = context_.port->peer_capabilities(sender);
-    if (peer.can_fetch && incoming.rts.key != 0 && incoming.parts.empty()) {
+    const bool is_offered = incoming.rts.key != 0 && incoming.parts.empty();
+    const bool can_land = peer.landing_bytes != 0 && incoming.index < kMostLandings;
+    if (is_offered && can_land && (context_.transfer == Transfer::put || !peer.can_fetch)) {
+      state = Incoming::State::opening;
+    } else if (is_offered && peer.can_fetch) {
       state = Incoming::State::fetching;
     } else if (peer.can_read && context_.transfer == Transfer::read) {
       state = Incoming::State::reading;
-    } else if (peer.can_read && incoming.parts.empty() && incoming.wanted >= LearnedWays::kLeastBytes) {
+    } else if (ways_ != nullptr && peer.can_read && incoming.parts.empty() &&
+               incoming.wanted >= LearnedWays::kLeastBytes) {
       incoming.is_learned = true;
       incoming.way = ways_->begin(sender, incoming.wanted);
       if (incoming.way == Way::read) state = Incoming::State::reading;
@@ -135,6 +141,8 @@ WEFT_READS_RACILY void Transfers::describe(PendingList& list) const noexcept {
                       : state == Incoming::State::refused   ? "refused: its sender is to be told"
                       : state == Incoming::State::reading   ? "read from the peer's memory"
                       : state == Incoming::State::asking    ? "about to be asked for"
+                      : state == Incoming::State::opening   ? "about to be asked for: its sender is to put it"
+                      : state == Incoming::State::opened    ? "put by its sender"
                       : state == Incoming::State::answering ? "about to be answered"
                       : state == Incoming::State::forgotten ? "cancelled by its sender, who is to be told"
                                                             : "received in pieces";

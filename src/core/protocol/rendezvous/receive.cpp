@@ -66,6 +66,10 @@ Step RendezvousReceiver::advance(Incoming& incoming, Caller caller) noexcept {
     case Incoming::State::landed:
       admission_.less_to_fetch(incoming, incoming.wanted);
       return deliver_and_answer(incoming, caller);
+    case Incoming::State::opening:
+      return open_landing(incoming, caller);
+    case Incoming::State::put:
+      return end_landing(incoming);
     case Incoming::State::lost:
       lose(incoming);
       return Step::finished;
@@ -82,6 +86,7 @@ Step RendezvousReceiver::advance(Incoming& incoming, Caller caller) noexcept {
     case Incoming::State::waiting:
     case Incoming::State::needs_memory:
     case Incoming::State::landing:
+    case Incoming::State::opened:
     case Incoming::State::receiving:
     case Incoming::State::entered:
       break;

@@ -115,12 +115,15 @@ void RendezvousReceiver::complete_lost(const std::atomic<bool>* is_over) noexcep
     Incoming& incoming = transfers_[index];
     const Incoming::State state = incoming.state.load(std::memory_order_relaxed);
     const bool is_waiting = state == Incoming::State::waiting || state == Incoming::State::needs_memory;
-    if (!is_waiting && state != Incoming::State::receiving) continue;
+    const bool is_opened = state == Incoming::State::opened;
+    if (!is_waiting && !is_opened && state != Incoming::State::receiving) continue;
     const int peer = incoming.peer.load(std::memory_order_relaxed);
     if (!is_lost(context_, peer, is_over)) continue;
     // The thread that continues the device forgets what waits.
     if (is_waiting)
       admission_.look_again(peer);
+    else if (is_opened)
+      lose_landing(incoming, peer);
     else if (flow_control_.take_out(incoming, peer))
       lose(incoming);
   }

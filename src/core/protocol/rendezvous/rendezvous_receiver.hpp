@@ -1,6 +1,7 @@
 // The receiver's half of a rendezvous: from the RTS to the end of the transfer (FIN).
 //
-// Sources: rendezvous_receiver.cpp (how transfers begin and end), receive.cpp (how their payload moves).
+// Sources: rendezvous_receiver.cpp (how transfers begin and end), receive.cpp (how their payload moves),
+// landing.cpp (payloads that the sender puts).
 #pragma once
 
 #include "core/backlog/caller.hpp"
@@ -49,6 +50,8 @@ class RendezvousReceiver {
   [[nodiscard]] static constexpr bool is_fetch(std::uint64_t token) noexcept {
     return (token & kFetchToken) != 0;
   }
+  /// A peer has put into a landing; see Sink::landed().
+  void landed(std::uint64_t name, std::size_t bytes, network::Sink& sink) noexcept;
   /// The number of payloads that the network writes into buffers at the moment. Any thread.
   [[nodiscard]] std::uint32_t landing() const noexcept { return landing_.load(std::memory_order_acquire); }
 
@@ -80,6 +83,10 @@ class RendezvousReceiver {
   Step advance(Incoming& incoming, Caller caller) noexcept;
   [[nodiscard]] bool read_some(Incoming& incoming) noexcept;
   Step fetch_by_network(Incoming& incoming, Caller caller) noexcept;
+  Step open_landing(Incoming& incoming, Caller caller) noexcept;
+  Step end_landing(Incoming& incoming) noexcept;
+  void close_landing(Incoming& incoming) noexcept;
+  void lose_landing(Incoming& incoming, int peer) noexcept;
   void ask_instead(Incoming& incoming, const char* why) noexcept;
   Step deliver_and_answer(Incoming& incoming, Caller caller) noexcept;
   Step send_answer(const Incoming& incoming, Caller caller) noexcept;

@@ -43,6 +43,8 @@ struct RendezvousRequest {
   std::size_t sent = 0;
   Packet packet;  // filled but not accepted by the network yet
   std::size_t packet_size = 0;
+  bool is_put = false;  // into a landing of the peer, instead:
+  network::RemoteLanding landing;
 };
 
 /// A request that a peer has named, and the state to be given to state.let_go(), or another one.

@@ -88,6 +88,7 @@ std::uint32_t RendezvousSender::reserve_staged(int peer, std::size_t size, std::
 void RendezvousSender::announce(Request& request) noexcept {
   request.granted.store(0, std::memory_order_relaxed);
   request.sent = 0;
+  request.is_put = false;
   context_.trace(TraceEvent::Phase::begin, kTracedSend, request.peer, request.size, request.index);
   request.state.announce();
   counts_.outstanding.fetch_add(1, std::memory_order_relaxed);

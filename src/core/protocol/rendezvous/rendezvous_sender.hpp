@@ -1,7 +1,8 @@
 // The sender's half of a rendezvous: from the announcement of a payload to the end of its request.
 //
 // Sources: rendezvous_sender.cpp (announces, ends), send_fragments.cpp (answers of the peer, and fragments),
-// sender_records.cpp (what others look for among the requests: deadlines, lost peers, objects, explanations).
+// landing.cpp (payloads that are put), sender_records.cpp (what others look for among the requests:
+// deadlines, lost peers, objects, explanations).
 #pragma once
 
 #include "concurrent/high_water.hpp"
@@ -73,9 +74,16 @@ class RendezvousSender {
   /// Answers of peers: room for the payload; its end; that there will never be memory for it; and that it was
   /// forgotten, as a cancel asked.
   void on_cts(const Message& arrival, network::Sink& sink) noexcept;
+  void on_clear_to_put(const Message& arrival, network::Sink& sink) noexcept;
   void on_fin(const Message& arrival, network::Sink& sink) noexcept;
   void on_refused(const Message& arrival, network::Sink& sink) noexcept;
   void on_cancelled(const Message& arrival, bool has_failures, network::Sink& sink) noexcept;
+
+  /// Handles the end of a put, for whose token is_put() holds.
+  void put_completed(std::uint64_t token, Outcome outcome) noexcept;
+  [[nodiscard]] static constexpr bool is_put(std::uint64_t token) noexcept {
+    return (token & kPutToken) != 0;
+  }
 
   /// Streams the payloads that peers have asked for, a step each. One thread at a time. Returns the number of
   /// steps that made progress.
@@ -103,6 +111,7 @@ class RendezvousSender {
   [[nodiscard]] bool is_given_up(std::uint16_t engine, std::uint64_t tag) const noexcept;
   [[nodiscard]] bool is_collective(std::uint16_t engine, std::uint64_t tag) const noexcept;
   using Request = RendezvousRequest;
+  static constexpr std::uint64_t kPutToken = std::uint64_t{1} << 62;  // no index of a record reaches it
 
   /// What reserve() and reserve_staged() do once the record is filled.
   void announce(Request& request) noexcept;
@@ -113,6 +122,7 @@ class RendezvousSender {
   [[nodiscard]] Request* take_answered(const Message& arrival, network::Sink& sink) noexcept;
   void end(Request& request, Outcome outcome) noexcept;
   Step stream(Request& request, Caller caller) noexcept;
+  Step put(Request& request, Caller caller) noexcept;
   [[nodiscard]] static bool names(const Request& request, const Completion& object) noexcept;
 
   const Context& context_;

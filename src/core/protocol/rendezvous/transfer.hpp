@@ -31,7 +31,10 @@ struct IncomingTransfer {
     fetching,  // until the network accepts a fetch of the payload
     landing,   // the network writes the payload into the buffer
     landed,
-    lost,  // its peer has left while it was landing
+    lost,     // its peer has left while it was landing
+    opening,  // until the sender has been told of the landing
+    opened,   // the sender puts the payload into the landing
+    put,      // it has
     asking,
     receiving,
     entered,  // while receiving: a thread handles a fragment, or ends a transfer whose peer has left
@@ -55,6 +58,7 @@ struct IncomingTransfer {
   Completion* completion = nullptr;
   void* user_data = nullptr;
   std::span<const ScatterPart> parts;  // where the payload goes, unless empty, in place of buffer
+  network::Landing landing;
   std::size_t read = 0;
   bool is_learned = false;  // LearnedWays is told of its end; the two members below belong to that
   Way way = Way::copy;

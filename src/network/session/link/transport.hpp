@@ -50,6 +50,16 @@ class Transport {
   virtual AccessResult fetch(Link&, const OfferedMemory&, std::span<std::byte>, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
+  /// See Port::open_landing(), close_landing() and land(), and Capabilities::landing_bytes. A transport
+  /// reports each put that it has accepted to `device.fetch_completed()`, and each that has come, from
+  /// drive(), to `device.landed()`. Only land() is called under the lock. Memory of a landing that was closed
+  /// may still be written by a peer with which end_connections_with() has not been called.
+  [[nodiscard]] virtual std::size_t landing_bytes() const noexcept { return 0; }
+  [[nodiscard]] virtual Landing open_landing(std::span<std::byte>) noexcept { return {}; }
+  virtual void close_landing(const Landing&) noexcept {}
+  virtual AccessResult land(Link&, const RemoteLanding&, Bytes, const Offer&, std::uint64_t) noexcept {
+    return AccessResult::unsupported;
+  }
   /// See Port::put() and get(): they are called for sizes for which can_access() holds, which any thread
   /// asks, and reported as fetches are.
   [[nodiscard]] virtual bool can_access(std::size_t) const noexcept { return false; }
