@@ -20,22 +20,29 @@ class FakePort final : public network::Port {
   };
   std::function<bool(int peer)> on_gone = [](int) { return false; };
   std::vector<Sent> sent;  // but for packets
+  network::SendResult send_answer = network::SendResult::sent;
   /// What fetch() answers; null: this port cannot fetch, and offers nothing.
   std::function<network::AccessResult(const network::OfferedMemory&, std::span<std::byte>,
                                       std::uint64_t token)>
       on_fetch;
   /// What read() answers; null: this port cannot read.
   std::function<bool(std::uint64_t address, std::span<std::byte>)> on_read;
-  std::vector<std::uint64_t> offers;  // keys of those that have not ended
+  /// What land() answers; null: this port opens no landings.
+  std::function<network::AccessResult(const network::RemoteLanding&, Bytes, std::uint64_t token)> on_land;
+  std::size_t landing_bytes = 0;               // Capabilities::landing_bytes
+  std::vector<std::uint64_t> offers;           // keys of those that have not ended
+  std::vector<std::span<std::byte>> landings;  // those that are open
+  bool has_landings_left = true;
 
   [[nodiscard]] const network::Capabilities& capabilities() const noexcept override { return capabilities_; }
   [[nodiscard]] const network::Capabilities& peer_capabilities(int) noexcept override {
     capabilities_.can_fetch = on_fetch != nullptr;
     capabilities_.can_read = on_read != nullptr;
+    capabilities_.landing_bytes = landing_bytes;
     return capabilities_;
   }
   [[nodiscard]] network::Offer offer(int, Bytes) noexcept override {
-    if (on_fetch == nullptr) return {};
+    if (on_fetch == nullptr && on_land == nullptr) return {};
     offers.push_back(++next_key_);
     return {next_key_, nullptr};
   }
@@ -44,7 +51,20 @@ class FakePort final : public network::Port {
                               std::uint64_t token, bool) noexcept override {
     return on_fetch != nullptr ? on_fetch(from, to, token) : network::AccessResult::unsupported;
   }
+  [[nodiscard]] network::Landing open_landing(int, std::span<std::byte> memory) noexcept override {
+    if (!has_landings_left) return {};
+    landings.push_back(memory);
+    return {0x2000, 99, memory.data()};
+  }
+  void close_landing(int, const network::Landing& landing) noexcept override {
+    std::erase_if(landings, [&](const auto& each) { return each.data() == landing.registration; });
+  }
+  network::AccessResult land(int, const network::RemoteLanding& to, Bytes from, const network::Offer&,
+                             std::uint64_t token, bool) noexcept override {
+    return on_land != nullptr ? on_land(to, from, token) : network::AccessResult::unsupported;
+  }
   network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool) noexcept override {
+    if (send_answer != network::SendResult::sent) return send_answer;
     sent.push_back({outgoing, {payload.begin(), payload.end()}});
     return network::SendResult::sent;
   }

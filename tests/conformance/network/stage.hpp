@@ -51,6 +51,7 @@ class Notes final : public weft::test::MessageSink {
     if (on_immediate != nullptr) on_immediate();
     immediates.push_back(immediate);
   }
+  void landed(std::uint64_t name, std::size_t bytes) noexcept override { landings.emplace_back(name, bytes); }
 
   std::function<bool(std::uint64_t)> takes;
   std::function<void()> on_immediate;
@@ -59,6 +60,7 @@ class Notes final : public weft::test::MessageSink {
   std::vector<Message> kept;
   std::map<std::uint64_t, Outcome> ended;
   std::vector<std::uint64_t> immediates;
+  std::vector<std::pair<std::uint64_t, std::size_t>> landings;
 };
 
 inline std::unique_ptr<Network> make(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
