@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
+#include <string>
 
 namespace weft::network::ofi {
 
@@ -12,6 +14,7 @@ namespace {
 constexpr std::size_t kEntries = 16;
 constexpr std::uint32_t kReadsPerPost = 8;  // in a row that have found something
 constexpr std::size_t kPerCall = 64;        // completions; limits the time that a thread holds the lock
+constexpr std::uint32_t kFewReceives = 4;   // posted: more buffers are needed
 
 }  // namespace
 
@@ -35,11 +38,21 @@ void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
   // Not between a message and its delivery, unless many buffers may be free: what has no buffer waits in the
   // provider.
   fruitful_reads_ = all == 0 ? 0 : fruitful_reads_ + 1;
-  if (fruitful_reads_ % kReadsPerPost == 0) post_receives();
+  if (fruitful_reads_ % kReadsPerPost == 0 || posted_ < kFewReceives) post_receives();
   note_driven();
 }
 
 void OfiEndpoint::post_receives() noexcept {
+  post_free_buffers();
+  if (posted_ >= kFewReceives || unposted_ != nullptr) return;
+  try {
+    if (buffers_.grow_further()) post_free_buffers();
+  } catch (const std::exception& error) {
+    context_.log.info([&] { return "no more receive buffers now: " + std::string(error.what()); });
+  }
+}
+
+void OfiEndpoint::post_free_buffers() noexcept {
   ReceiveBuffer* buffer = buffers_.take_free();
   while (buffer != nullptr) {
     auto* const next = static_cast<ReceiveBuffer*>(buffer->next);
@@ -53,17 +66,20 @@ void OfiEndpoint::post_receives() noexcept {
     if (::fi_recv(endpoint_.get(), unposted_->bytes, buffers_.size(), unposted_->descriptor, FI_ADDR_UNSPEC,
                   &unposted_->raw) != 0)
       return;  // the queue of receives is full; further messages wait in the provider
+    ++posted_;
     unposted_ = next;
   }
 }
 
 void OfiEndpoint::on_completion(const fi_cq_data_entry& entry, session::SessionDevice& device) noexcept {
+  if ((entry.flags & (FI_REMOTE_CQ_DATA | FI_REMOTE_WRITE)) != 0) return device.landed(entry.data);
   auto* transfer = static_cast<Transfer*>(entry.op_context);
   if (transfer->kind != Transfer::Kind::receive) {
     auto& sending = *static_cast<Sending*>(transfer);
-    if (sending.kind == Transfer::Kind::fetch) device.fetch_completed(sending.token, Outcome::ok);
+    if (sending.kind == Transfer::Kind::access) device.fetch_completed(sending.token, Outcome::ok);
     return end(sending);
   }
+  --posted_;
   auto& buffer = *static_cast<ReceiveBuffer*>(transfer);
   buffer.size = std::min(entry.len, buffers_.size());
   device.accept(buffer);
@@ -82,6 +98,7 @@ void OfiEndpoint::on_error(session::SessionDevice& device) noexcept {
     return;
   }
   if (transfer->kind == Transfer::Kind::receive) {
+    --posted_;
     auto& buffer = *static_cast<ReceiveBuffer*>(transfer);
     if (error.err == FI_ETRUNC) context_.log.warn("refused a message that is longer than a packet");
     buffers_.release(buffer);
@@ -91,7 +108,7 @@ void OfiEndpoint::on_error(session::SessionDevice& device) noexcept {
   // A network that has lost one message cannot promise to deliver the next. A lost goodbye is no failure: the
   // peer has left as well and has closed the connection.
   const bool is_missed = sending.kind != Transfer::Kind::goodbye;
-  if (sending.kind == Transfer::Kind::fetch) device.fetch_completed(sending.token, Outcome::peer_failed);
+  if (sending.kind == Transfer::Kind::access) device.fetch_completed(sending.token, Outcome::peer_failed);
   context_.peers.mark_left(sending.link->rank, is_missed ? "a message was not delivered: " + text : "");
   end(sending);
 }

@@ -16,7 +16,8 @@ constexpr std::uint32_t kInterface = FI_VERSION(1, 17);
 
 /// Providers in the order in which "auto" tries them. Those with sockets come first: their processes can be
 /// killed at any moment without leaving anything behind, and idle ranks sleep on a descriptor.
-constexpr std::array<const char*, 5> kPreferred = {"tcp;ofi_rxm", "tcp", "net", "verbs;ofi_rxm", "shm"};
+/// Not shm: weft's own network for ranks of one host is faster, and what survives a killed rank hung there.
+constexpr std::array<const char*, 4> kPreferred = {"tcp;ofi_rxm", "tcp", "net", "verbs;ofi_rxm"};
 
 /// Transfers under way in each direction of an endpoint. Providers allocate memory in proportion, some of
 /// them a page and more for each.
@@ -34,7 +35,8 @@ Info make_hints(std::string_view provider, std::string_view address) {
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  hints->domain_attr->mr_mode =
+      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
   hints->domain_attr->threading = FI_THREAD_SAFE;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->tx_attr->msg_order = FI_ORDER_SAS;
@@ -91,6 +93,12 @@ std::vector<std::string> usable_providers(std::string_view address) {
 }
 
 Fabric::Fabric(std::string_view provider, std::string_view address) {
+  if (provider == "shm")
+    throw Error(ErrorClass::network,
+                "attribute ofi_provider is \"shm\", which weft does not use: ranks of one host have "
+                "WEFT_NETWORK=shm; "
+                "libfabric has here: " +
+                    joined(usable_providers(address)));
   if (provider == "auto") {
     for (std::size_t next = 0; next < kPreferred.size() && info_ == nullptr; ++next)
       info_ = find(kPreferred[next], address);
@@ -111,26 +119,31 @@ Fabric::Fabric(std::string_view provider, std::string_view address) {
   domain_.reset(domain);
 }
 
-Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64_t access) {
+std::size_t Fabric::immediate_bytes() const noexcept {
+  const std::size_t carried = info_->domain_attr->cq_data_size;
+  return carried >= 8 ? 8 : carried >= 4 ? 4 : 0;
+}
+
+Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64_t access, fid_ep* endpoint) {
   // A provider that makes its own keys ignores this one.
   const std::uint64_t key = next_key_.fetch_add(1, std::memory_order_relaxed);
-  fid_mr* registration = nullptr;
-  const int result =
-      ::fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &registration, nullptr);
+  fid_mr* made = nullptr;
+  int result = ::fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &made, nullptr);
+  Owned<fid_mr> registration(made);
+  if (result == 0 && endpoint != nullptr && (info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+    result = ::fi_mr_bind(made, &endpoint->fid, 0);
+    if (result == 0) result = ::fi_mr_enable(made);
+  }
   if (result != 0)
     throw Error(ErrorClass::network, "ofi: " + std::to_string(memory.size()) +
                                          " bytes cannot be registered with the provider \"" +
                                          std::string(provider()) + "\": " + error_text(result));
-  return Owned<fid_mr>(registration);
-}
-
-Owned<fid_mr> Fabric::register_source(std::span<std::byte> memory) {
-  return open_registration(memory, FI_REMOTE_READ);
+  return registration;
 }
 
 Owned<fid_mr> Fabric::register_local(std::span<std::byte> memory) {
   if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return nullptr;
-  return open_registration(memory, FI_SEND | FI_RECV | FI_READ | FI_WRITE);
+  return open_registration(memory, FI_SEND | FI_RECV | FI_READ | FI_WRITE, nullptr);
 }
 
 }  // namespace weft::network::ofi

@@ -27,21 +27,30 @@ class Fabric {
   [[nodiscard]] fid_domain& domain() const noexcept { return *domain_; }
   [[nodiscard]] std::string_view provider() const noexcept { return info_->fabric_attr->prov_name; }
 
-  /// Registers memory that peers may read. Throws weft::Error.
-  [[nodiscard]] Owned<fid_mr> register_source(std::span<std::byte> memory);
+  /// Registers memory that peers of the endpoint may read. Throws weft::Error.
+  [[nodiscard]] Owned<fid_mr> register_source(std::span<std::byte> memory, fid_ep& endpoint) {
+    return open_registration(memory, FI_REMOTE_READ | FI_WRITE, &endpoint);
+  }
+  /// Registers memory that peers of the endpoint may write. Throws weft::Error.
+  [[nodiscard]] Owned<fid_mr> register_landing(std::span<std::byte> memory, fid_ep& endpoint) {
+    return open_registration(memory, FI_REMOTE_WRITE, &endpoint);
+  }
   /// Registers memory that only this rank's own transfers use; returns nothing when the provider needs no
   /// registration.
   [[nodiscard]] Owned<fid_mr> register_local(std::span<std::byte> memory);
-  /// Returns true when closing an endpoint keeps peers from writing into memory on its behalf. Peers of the
-  /// provider shm go on.
-  [[nodiscard]] bool ends_access_on_close() const noexcept { return provider() != "shm"; }
+  /// Returns true when large payloads are read by their receivers: providers with sockets, which write into a
+  /// registration until the connection ends, even if it has been closed meanwhile.
+  [[nodiscard]] bool fetches() const noexcept { return !provider().starts_with("verbs"); }
+  /// The bytes of a number that a write can bring to the peer: 8, 4 or 0.
+  [[nodiscard]] std::size_t immediate_bytes() const noexcept;
   /// Returns true when remote addresses are the owner's pointers instead of offsets in the registration.
   [[nodiscard]] bool has_virtual_addresses() const noexcept {
     return (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   }
 
  private:
-  Owned<fid_mr> open_registration(std::span<std::byte> memory, std::uint64_t access);
+  /// `endpoint`: to which the registration belongs where the provider needs that; null: to none.
+  Owned<fid_mr> open_registration(std::span<std::byte> memory, std::uint64_t access, fid_ep* endpoint);
 
   Info info_;
   Owned<fid_fabric> fabric_;

@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <new>
 
 namespace weft::network::ofi {
 
@@ -12,6 +13,7 @@ constexpr std::size_t kSendings = 512;
 constexpr std::size_t kFrames = 32;
 constexpr std::size_t kFrameBytes = 8192;
 constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first contact
+constexpr int kMostDrivesAtTheEnd = 256;    // of the connections with a rank
 
 void check(long result, const char* call, const Fabric& fabric) {
   if (result >= 0) return;
@@ -100,11 +102,31 @@ OfiEndpoint::~OfiEndpoint() {
   addresses_.reset();
 }
 
-bool OfiEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept {
+bool OfiEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
+  links_.reserve(links_.size() + 1);
   fi_addr_t made = FI_ADDR_UNSPEC;
   if (::fi_av_insert(addresses_.get(), address.data(), 1, &made, 0, nullptr) != 1) return false;
   link.address = made;
+  links_.push_back(&link);
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void OfiEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
+  if (!has_landings_.load(std::memory_order_relaxed)) return;
+  // What the rank has put before it left has come by now.
+  int drives = 0;
+  do drive(device);
+  while (fruitful_reads_ != 0 && ++drives < kMostDrivesAtTheEnd);
+  // What has come in part would be written by later drives, though its landing has been closed. Over verbs
+  // nothing is.
+  if (!can_fetch()) return;
+  for (session::Link* const link : links_)
+    if (link->rank == rank && !is_closed(*link)) {
+      ::fi_av_remove(addresses_.get(), &link->address, 1, 0);
+      link->address = FI_ADDR_UNSPEC;
+    }
 }
 
 bool OfiEndpoint::may_sleep() noexcept {

@@ -1,5 +1,5 @@
 // A libfabric endpoint as the transport of a session device.
-// Sources: ofi_endpoint.cpp, transfers.cpp, fetches.cpp, completions.cpp.
+// Sources: ofi_endpoint.cpp, transfers.cpp, remote_memory.cpp, completions.cpp.
 #pragma once
 
 #include "base/log.hpp"
@@ -53,12 +53,20 @@ class OfiEndpoint final : public session::Transport {
   session::Sent transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
                                std::size_t size) noexcept override;
   [[nodiscard]] bool has_room_for_bulk() const noexcept override;
-  // fetches.cpp
-  [[nodiscard]] bool can_fetch() const noexcept override { return context_.fabric.ends_access_on_close(); }
+  void end_connections_with(int rank, session::SessionDevice& device) noexcept override;
+  // remote_memory.cpp
+  [[nodiscard]] bool can_fetch() const noexcept override { return context_.fabric.fetches(); }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override;
   void end_offer(const Offer& offer) noexcept override;
   AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override;
+  [[nodiscard]] std::size_t landing_bytes() const noexcept override {
+    return context_.fabric.immediate_bytes();
+  }
+  [[nodiscard]] Landing open_landing(std::span<std::byte> memory) noexcept override;
+  void close_landing(const Landing& landing) noexcept override;
+  AccessResult land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
+                    std::uint64_t token) noexcept override;
   void stop() noexcept override;
   // completions.cpp
   void drive(session::SessionDevice& device) noexcept override;
@@ -70,19 +78,26 @@ class OfiEndpoint final : public session::Transport {
   struct Sending : Transfer {
     session::Link* link = nullptr;
     std::uint32_t packet = 0;
-    std::uint64_t token = 0;     // of a fetch
+    std::uint64_t token = 0;     // of an access: a fetch, or a put into a landing
     Owned<fid_mr> registration;  // of the memory that a fetch writes, where the provider needs it
     std::byte* bytes = nullptr;  // room for a message of sending_bytes_, or for a frame
   };
 
+  /// Whether the connection with the peer has been ended: nothing can be sent any more.
+  [[nodiscard]] static bool is_closed(const session::Link& link) noexcept {
+    return link.address == FI_ADDR_UNSPEC;
+  }
   session::Sent outcome(session::Link& link, ssize_t result) noexcept;
   [[nodiscard]] ssize_t send_packet(const session::Link& link, const session::Header& header,
                                     Sending& sending, std::size_t size) noexcept;
   [[nodiscard]] Sending* take_sending() noexcept;
+  [[nodiscard]] Sending* take_access(session::Link& link, std::uint64_t token) noexcept;
+  [[nodiscard]] AccessResult begun(Sending& sending, session::Sent sent) noexcept;
   void end(Sending& sending) noexcept;
   void note_sent() noexcept;
   void note_driven() noexcept;
   void post_receives() noexcept;
+  void post_free_buffers() noexcept;
   void on_completion(const fi_cq_data_entry& entry, session::SessionDevice& device) noexcept;
   void on_error(session::SessionDevice& device) noexcept;
 
@@ -93,13 +108,16 @@ class OfiEndpoint final : public session::Transport {
   Owned<fid_ep> endpoint_;
   int wait_descriptor_ = -1;
   std::size_t inject_bytes_ = 0;
-  bool has_two_pieces_ = false;        // a message may be sent as two pieces of memory
-  std::size_t sending_bytes_ = 0;      // longest message that a Sending has room for, without its header
-  std::size_t frame_bytes_ = 0;        // room of a frame
-  std::uint32_t fruitful_reads_ = 0;   // reads of completions in a row that have found some
-  std::atomic<bool> is_laden_{false};  // the provider may need calls to send what it has accepted
-  std::uint32_t drives_left_ = 0;      // after which it has sent what it reports no completion of
-  ReceiveBuffer* unposted_ = nullptr;  // free buffers that libfabric has not accepted yet
+  bool has_two_pieces_ = false;            // a message may be sent as two pieces of memory
+  std::size_t sending_bytes_ = 0;          // longest message that a Sending has room for, without its header
+  std::size_t frame_bytes_ = 0;            // room of a frame
+  std::uint32_t fruitful_reads_ = 0;       // reads of completions in a row that have found some
+  std::vector<session::Link*> links_;      // that have been connected
+  std::atomic<bool> has_landings_{false};  // one has been opened
+  std::atomic<bool> is_laden_{false};      // the provider may need calls to send what it has accepted
+  std::uint32_t drives_left_ = 0;          // after which it has sent what it reports no completion of
+  std::uint32_t posted_ = 0;               // receives
+  ReceiveBuffer* unposted_ = nullptr;      // free buffers that libfabric has not accepted yet
   std::unique_ptr<std::byte[]> sending_memory_;
   Owned<fid_mr> sending_registration_;
   std::vector<Sending> sendings_;

@@ -68,7 +68,7 @@ Resources::Resources(const bootstrap::Bootstrap& bootstrap, const base::Attribut
               packet_bytes_of(attributes) + Network::kPacketTrailer, foreign) {}
 
 OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-                       detail::PayloadLender& copier, std::shared_ptr<Resources> resources)
+                       detail::PayloadLender& copier, std::unique_ptr<Resources> resources)
     : SessionNetwork(bootstrap, attributes, base::LogModule::ofi,
                      {"ofi", resources->fabric.provider(), "ofi_provider (WEFT_OFI_PROVIDER)"},
                      sizeof(session::Header) +
@@ -85,16 +85,11 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
   });
 }
 
-OfiNetwork::~OfiNetwork() {
-  end();
-  // Endpoints of this provider write directly into endpoints of the same process, also into closed ones.
-  if (!resources_->fabric.ends_access_on_close()) peers().keep_for_others(resources_);
-}
-
 Capabilities OfiNetwork::capabilities() const noexcept {
   Capabilities capabilities;
   capabilities.inline_bytes = context_.inline_bytes;
-  capabilities.can_fetch = resources_->fabric.ends_access_on_close();
+  capabilities.can_fetch = resources_->fabric.fetches();
+  capabilities.landing_bytes = resources_->fabric.immediate_bytes();
   capabilities.stages = shared().stages;
   return capabilities;
 }
@@ -102,7 +97,7 @@ Capabilities OfiNetwork::capabilities() const noexcept {
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                                       detail::PayloadLender& copier, const Network::PacketMemory& packets) {
   return std::make_unique<OfiNetwork>(bootstrap, attributes, copier,
-                                      std::make_shared<Resources>(bootstrap, attributes, packets));
+                                      std::make_unique<Resources>(bootstrap, attributes, packets));
 }
 
 Availability availability(const base::Attributes& attributes) try {
@@ -111,7 +106,15 @@ Availability availability(const base::Attributes& attributes) try {
   std::string text;
   for (const std::string& provider : providers) text += (text.empty() ? "" : ", ") + provider;
   if (providers.empty()) return {false, "libfabric has no provider here that weft can use"};
-  return {true, "libfabric, with the providers " + text};
+  const std::size_t buffers =
+      OfiReceiveBuffers::kAtATime *
+      (packet_bytes_of(attributes) + Network::kPacketTrailer + sizeof(session::Header));
+  return {true, "libfabric, with the providers " + text +
+                    "; puts and gets of regions go by messages, as a key that has ended would end a "
+                    "connection; a rank takes " +
+                    std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
+                    std::to_string((session::kBytesOfConnectedPeer + buffers) / 1024) +
+                    " KiB and what the provider takes for one that it is connected with"};
 } catch (const Error& error) {
   return {false, error.what()};
 }

@@ -10,6 +10,7 @@ namespace weft::network::ofi {
 
 /// Objects that libfabric uses; destroyed from the bottom up.
 struct Resources {
+  /// `foreign`: packets of another network, or none. Throws weft::Error.
   Resources(const bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
             const Network::PacketMemory& foreign);
   Fabric fabric;
@@ -22,8 +23,8 @@ class OfiNetwork final : public session::SessionNetwork {
   /// `copier` keeps payloads beyond the quota of receive buffers that messages may hold; it must outlive the
   /// network. Throws weft::Error.
   OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
-             detail::PayloadLender& copier, std::shared_ptr<Resources> resources);
-  ~OfiNetwork() override;
+             detail::PayloadLender& copier, std::unique_ptr<Resources> resources);
+  ~OfiNetwork() override { end(); }
 
   [[nodiscard]] const char* name() const noexcept override { return "ofi"; }
   [[nodiscard]] Capabilities capabilities() const noexcept override;
@@ -38,7 +39,7 @@ class OfiNetwork final : public session::SessionNetwork {
   }
   [[nodiscard]] session::Devices& devices() noexcept override { return resources_->devices; }
 
-  const std::shared_ptr<Resources> resources_;
+  const std::unique_ptr<Resources> resources_;
   const EndpointContext context_;
 };
 

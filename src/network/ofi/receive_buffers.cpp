@@ -3,6 +3,7 @@
 #include <weft/error.hpp>
 
 #include <sys/mman.h>
+#include <algorithm>
 #include <string>
 
 namespace weft::network::ofi {
@@ -15,6 +16,20 @@ OfiReceiveBuffers::~OfiReceiveBuffers() {
 }
 
 void OfiReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
+  allow(count);
+  grow_further();
+  quota_.fetch_add(held, std::memory_order_relaxed);
+}
+
+bool OfiReceiveBuffers::grow_further() {
+  if (allowed_ == 0) return false;
+  const std::uint32_t count = std::min(allowed_, kAtATime);
+  make(count);
+  allowed_ -= count;
+  return true;
+}
+
+void OfiReceiveBuffers::make(std::uint32_t count) {
   slabs_.reserve(slabs_.size() + 1);
   auto buffers = std::make_unique<ReceiveBuffer[]>(count);
   const std::size_t bytes = stride_ * count;
@@ -30,7 +45,6 @@ void OfiReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
     buffer.descriptor = descriptor_of(slab.registration);
     free_.put(buffer);
   }
-  quota_.fetch_add(held, std::memory_order_relaxed);
 }
 
 PayloadOwner* OfiReceiveBuffers::keep(const std::byte*& data, std::size_t size,

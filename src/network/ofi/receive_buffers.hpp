@@ -17,7 +17,7 @@ namespace weft::network::ofi {
 /// Identifies the transfer that a completion belongs to. libfabric owns `raw` while the transfer is under
 /// way.
 struct Transfer {
-  enum class Kind : std::uint8_t { receive, copied, frame, goodbye, packet, fetch };
+  enum class Kind : std::uint8_t { receive, copied, frame, goodbye, packet, access };
   fi_context2 raw{};
   Kind kind = Kind::receive;
 };
@@ -28,9 +28,12 @@ struct ReceiveBuffer : Transfer, session::ReceivedMessage {
 };
 
 /// All receive buffers of a device. Each is posted, or waits for its delivery, or is held by a message that
-/// was kept, or is free.
+/// was kept, or is free. Most of those that a link may need are made when messages come for which there are
+/// none.
 class OfiReceiveBuffers final : public session::ReceiveBuffers, public PayloadOwner {
  public:
+  static constexpr std::uint32_t kAtATime = 12;  // buffers that are made
+
   /// `size`: of one buffer. `copier` keeps payloads beyond the quota.
   OfiReceiveBuffers(Fabric& fabric, std::size_t size, detail::PayloadLender& copier) noexcept
       : fabric_(fabric), size_(size), stride_((size + 63) / 64 * 64), copier_(copier) {}
@@ -38,6 +41,10 @@ class OfiReceiveBuffers final : public session::ReceiveBuffers, public PayloadOw
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   void grow(std::uint32_t count, std::uint32_t held) override;
+  void allow(std::uint32_t count) override { allowed_ += count; }
+  /// Makes some of the buffers that grow() and allow() have left for later. Returns false when there are no
+  /// more. Throws as grow().
+  bool grow_further();
   void release(session::ReceivedMessage& message) noexcept override { free_.put(message); }
   [[nodiscard]] detail::PayloadLender& copier() noexcept override { return copier_; }
   /// Takes all free buffers, linked by `next`. One thread at a time.
@@ -55,11 +62,14 @@ class OfiReceiveBuffers final : public session::ReceiveBuffers, public PayloadOw
     Owned<fid_mr> registration;
   };
 
+  void make(std::uint32_t count);
+
   Fabric& fabric_;
   const std::size_t size_;
   const std::size_t stride_;
   detail::PayloadLender& copier_;
   std::vector<Slab> slabs_;
+  std::uint32_t allowed_ = 0;  // buffers that may be made when they are needed
   concurrent::MpscList<session::ReceivedMessage> free_;
   std::atomic<std::uint32_t> quota_{0};
   std::atomic<std::uint32_t> held_{0};

@@ -44,6 +44,10 @@ Sent OfiEndpoint::transmit_frame(session::Link& link, std::byte* frame, std::siz
                                  std::size_t size) noexcept {
   const auto stride = static_cast<std::size_t>(frames_[1].bytes - frames_[0].bytes);
   Sending& sending = frames_[static_cast<std::size_t>(frame - frames_[0].bytes) / stride];
+  if (is_closed(link)) {
+    end(sending);
+    return Sent::never;
+  }
   const bool is_injected = size <= inject_bytes_ && size <= kLargestInjected;
   sending.link = &link;
   const Sent sent = outcome(
@@ -80,6 +84,7 @@ void OfiEndpoint::note_driven() noexcept {
 }
 
 Sent OfiEndpoint::transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept {
+  if (is_closed(link)) return Sent::never;
   const std::size_t size = sizeof header + payload.size();
   // A goodbye must have left before this rank ends: it is sent with a completion.
   if (size <= inject_bytes_ && size <= kLargestInjected && header.kind != Kind::goodbye) {
@@ -126,6 +131,7 @@ ssize_t OfiEndpoint::send_packet(const session::Link& link, const session::Heade
 
 Sent OfiEndpoint::transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
                                   std::size_t size) noexcept {
+  if (is_closed(link)) return Sent::never;
   Sending* sending = take_sending();
   if (sending == nullptr) return Sent::later;
   sending->kind = Transfer::Kind::packet;

@@ -75,6 +75,11 @@ class KilledRank(unittest.TestCase):
             self.skipTest("no libfabric here")
         self.rounds(*TRAFFIC, WEFT_NETWORK="ofi", WEFT_OFI_PROVIDER="tcp;ofi_rxm")
 
+    def test_over_libfabric_that_puts_large_messages(self):
+        if not has_ofi():
+            self.skipTest("no libfabric here")
+        self.rounds(*TRAFFIC, WEFT_NETWORK="ofi", WEFT_OFI_PROVIDER="tcp;ofi_rxm", WEFT_RENDEZVOUS="put")
+
     def test_over_shared_memory_within_hosts_and_libfabric_between_them(self):
         if not has_ofi():
             self.skipTest("no libfabric here")

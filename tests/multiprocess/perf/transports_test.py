@@ -22,7 +22,7 @@ def figures(*arguments):
 
 
 # Further ways of weft; those that a host lacks are named and left out.
-WEFT_VARIANTS = ("weft-copy", "weft-sim", "weft-ofi", "weft-ofi-tcp", "weft-tcp", "sockets")
+WEFT_VARIANTS = ("weft-copy", "weft-sim", "weft-ofi-tcp", "weft-tcp", "sockets")
 
 
 class TransportsTest(unittest.TestCase):

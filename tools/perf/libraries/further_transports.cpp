@@ -43,8 +43,6 @@ std::vector<Transport> further_transports() {
                  {"WEFT_SIM_REORDER", "0"},
                  {"WEFT_SIM_REFUSE", "0"},
                  {"WEFT_SIM_STALE", "0"}}),
-      weft_with("weft-ofi", Launch::ranks, "Endpoint over libfabric's provider shm",
-                {{"WEFT_NETWORK", "ofi"}, {"WEFT_OFI_PROVIDER", "shm"}}),
       weft_with("weft-ofi-tcp", Launch::ranks, "Endpoint over libfabric's provider tcp;ofi_rxm",
                 {{"WEFT_NETWORK", "ofi"}, {"WEFT_OFI_PROVIDER", "tcp;ofi_rxm"}}),
       weft_with("weft-tcp", Launch::ranks, "Endpoint over sockets", {{"WEFT_NETWORK", "tcp"}}),

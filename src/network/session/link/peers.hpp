@@ -24,7 +24,6 @@ namespace weft::network::session {
 struct Presence {
   std::atomic<bool> left{false};
   std::atomic<Network::Closing> closing{Network::Closing::no};
-  std::shared_ptr<void> kept;
 };
 
 /// What is known of a rank that was ever looked for.
@@ -66,8 +65,6 @@ class Peers {
   [[nodiscard]] std::optional<std::vector<std::byte>> find_now_and_then(int rank,
                                                                         std::uint32_t device) noexcept;
 
-  /// Keeps an object until no rank of this process can access it any more.
-  void keep_for_others(std::shared_ptr<void> object) noexcept { presence_->kept = std::move(object); }
   /// What is known of the rank, from now on if nothing was; for the life of this object. Throws
   /// std::bad_alloc.
   [[nodiscard]] Peer& meet(int rank);
