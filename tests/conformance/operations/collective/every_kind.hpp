@@ -3,6 +3,8 @@
 
 #include "support/collectives.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -169,5 +171,10 @@ class EveryKind {
   const std::uint64_t salt_;
   std::string wrong_;
 };
+
+/// More calls than it takes until the members on a host share memory.
+inline void connect(Collective& all) {
+  for (int turn = 0; turn < 12; ++turn) EXPECT_EQ(all.barrier(), Outcome::ok);
+}
 
 }  // namespace weft::test

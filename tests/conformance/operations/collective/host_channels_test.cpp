@@ -26,6 +26,7 @@ using collective::HostChannels;
 using collective::Inbox;
 using collective::MessageWord;
 using test::CollectiveJob;
+using test::connect;
 using test::matches;
 using test::payload;
 
@@ -146,11 +147,6 @@ TEST_F(HostChannelsOfTwo, say_when_a_member_has_left) {
   EXPECT_FALSE(of(0).is_open(1));
 }
 
-/// More calls than it takes until members share memory.
-void connect(Collective& all) {
-  for (int turn = 0; turn < 12; ++turn) EXPECT_EQ(all.barrier(), Outcome::ok);
-}
-
 TEST(CallsThroughMemory, progress_though_all_that_they_wait_for_has_come) {
   test::Ranks<Endpoint> ranks(2);
   if (std::string_view(ranks.runtime(0).network()) != "shm") GTEST_SKIP() << "nothing is shared";
@@ -248,7 +244,7 @@ TEST(CallsThroughMemory, of_several_threads_at_a_time_do_not_disturb_each_other)
 /// How the call of one rank differs from those of the others.
 enum class Wrong { a_little_longer, much_longer, another_kind, another_root };
 
-std::string name_of(const testing::TestParamInfo<std::tuple<int, Wrong>>& info) {
+std::string name_of_wrong(const testing::TestParamInfo<std::tuple<int, Wrong>>& info) {
   static constexpr const char* kNames[] = {"a_little_longer", "much_longer", "another_kind", "another_root"};
   return std::to_string(std::get<0>(info.param)) + "_ranks_by_" +
          kNames[static_cast<std::size_t>(std::get<1>(info.param))];
@@ -274,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(of, DisagreementInMemory,
                          testing::Combine(testing::Values(2, 3, 6),
                                           testing::Values(Wrong::a_little_longer, Wrong::much_longer,
                                                           Wrong::another_kind, Wrong::another_root)),
-                         name_of);
+                         name_of_wrong);
 
 TEST_P(DisagreementInMemory, ends_with_an_error_on_every_rank) {
   const int size = std::get<0>(GetParam());

@@ -92,7 +92,7 @@ std::uint64_t crossing(const Row& row, const char* algorithm, const std::vector<
   return least;
 }
 
-std::string name_of(const testing::TestParamInfo<Row>& row) {
+std::string name_of_row(const testing::TestParamInfo<Row>& row) {
   std::string name = kNames[static_cast<std::size_t>(row.param.kind)] + std::string("_of_") +
                      std::to_string(row.param.ranks) + "_on_" + row.param.hosts;
   std::ranges::replace(name, '%', '_');
@@ -101,7 +101,7 @@ std::string name_of(const testing::TestParamInfo<Row>& row) {
 }
 
 class CrossingMessages : public testing::TestWithParam<Row> {};
-INSTANTIATE_TEST_SUITE_P(of, CrossingMessages, testing::ValuesIn(kRows), name_of);
+INSTANTIATE_TEST_SUITE_P(of, CrossingMessages, testing::ValuesIn(kRows), name_of_row);
 
 void expect_counts(const Row& row, const std::vector<int>& members, int job) {
   const auto kind = static_cast<std::size_t>(row.kind);

@@ -17,14 +17,10 @@ namespace weft {
 namespace {
 
 using test::CollectiveJob;
+using test::connect;
 using test::elements;
 using test::Ranks;
 using test::sums;
-
-/// More calls than it takes.
-void connect(Collective& collective) {
-  for (int turn = 0; turn < 12; ++turn) EXPECT_EQ(collective.barrier(), Outcome::ok);
-}
 
 class NearRanks : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(of, NearRanks, testing::Values(2, 3, 6), testing::PrintToStringParamName());
