@@ -91,9 +91,7 @@ void type_create_subarray(int dimensions, Numbers sizes, Numbers subsizes, Numbe
   }
   derived.add({whole, 1, offset});
   derived.lay_out();
-  derived.type().lb = 0;
-  derived.type().extent = stride;
-  derived.type().has_own_extent = true;
+  derived.type().set_bounds(0, stride);
   *made = derived.release_handle();
 }
 
@@ -151,9 +149,7 @@ void type_create_darray(int size, int rank, int dimensions, Numbers sizes, const
   }
   derived.add({whole, 1, offset});
   derived.lay_out();
-  derived.type().lb = 0;
-  derived.type().extent = stride;
-  derived.type().has_own_extent = true;
+  derived.type().set_bounds(0, stride);
   *made = derived.release_handle();
 }
 

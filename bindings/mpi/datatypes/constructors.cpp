@@ -118,7 +118,7 @@ void type_create_struct(MPI_Count count, Numbers blocklengths, Numbers displacem
   derived.lay_out();
   // As a C compiler pads a struct, so that arrays of it have the right stride.
   Datatype& whole = derived.type();
-  if (!whole.has_own_extent && whole.alignment > 1 && whole.extent % whole.alignment != 0)
+  if (!whole.has_own_ub && whole.alignment > 1 && whole.extent % whole.alignment != 0)
     whole.extent += whole.alignment - whole.extent % whole.alignment;
   *made = derived.release_handle();
 }
@@ -130,9 +130,7 @@ void type_create_resized(Datatype& type, MPI_Count lb, MPI_Count extent, MPI_Dat
   derived.note_type(type);
   derived.add({&type, 1, 0});
   derived.lay_out();
-  derived.type().lb = lb;
-  derived.type().extent = extent;
-  derived.type().has_own_extent = true;
+  derived.type().set_bounds(lb, extent);
   *made = derived.release_handle();
 }
 
@@ -145,9 +143,11 @@ void type_dup(Datatype& type, MPI_Datatype* made) {
   copy.contents.is_large = false;
   copy.lb = type.lb;
   copy.extent = type.extent;
-  copy.has_own_extent = type.has_own_extent;
+  copy.has_own_lb = type.has_own_lb;
+  copy.has_own_ub = type.has_own_ub;
   copy.native = type.native;
   copy.second_native = type.second_native;
+  *made = MPI_DATATYPE_NULL;  // where an attribute cannot be copied
   type.attributes.copy_to(copy.attributes, handle_of<MPI_Datatype>(&type));
   if (type.is_committed) {
     flatten(copy);

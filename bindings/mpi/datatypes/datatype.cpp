@@ -11,9 +11,30 @@ Datatype::~Datatype() {
   for (Datatype* type : contents.types) release(type);
 }
 
+namespace {
+
+/// The lowest or highest of what parts say; where any has been set by the program, of those alone.
+class Bound {
+ public:
+  void take(MPI_Aint value, bool is_own, bool is_lower) noexcept {
+    if (is_set_ && is_own_ && !is_own) return;
+    const bool is_better = is_lower ? value < value_ : value > value_;
+    if (!is_set_ || is_own_ != is_own || is_better) value_ = value;
+    is_set_ = true;
+    is_own_ = is_own;
+  }
+  [[nodiscard]] MPI_Aint value() const noexcept { return value_; }
+  [[nodiscard]] bool is_own() const noexcept { return is_own_; }
+
+ private:
+  MPI_Aint value_ = 0;
+  bool is_set_ = false, is_own_ = false;
+};
+
+}  // namespace
+
 void lay_out(Datatype& type) {
-  bool is_first = true, is_first_true = true;
-  MPI_Aint lower = 0, upper = 0, true_lower = 0, true_upper = 0;
+  Bound lower, upper, true_lower, true_upper;
   type.size = 0;
   type.basics = 0;
   for (const Part& part : type.parts) {
@@ -22,7 +43,6 @@ void lay_out(Datatype& type) {
     type.size += child.size * part.blocklength * part.repeats;
     type.basics += child.basics * part.blocklength * part.repeats;
     type.alignment = std::max(type.alignment, child.alignment);
-    type.has_own_extent = type.has_own_extent || child.has_own_extent;
     // The outermost elements, in whichever direction the extent and the stride go.
     const MPI_Aint last_block = part.stride * (part.repeats - 1);
     const MPI_Aint last_element = child.extent * (part.blocklength - 1);
@@ -30,19 +50,19 @@ void lay_out(Datatype& type) {
         part.displacement + std::min<MPI_Aint>(0, last_block) + std::min<MPI_Aint>(0, last_element);
     const MPI_Aint last =
         part.displacement + std::max<MPI_Aint>(0, last_block) + std::max<MPI_Aint>(0, last_element);
-    lower = is_first ? first + child.lb : std::min(lower, first + child.lb);
-    upper = is_first ? last + child.lb + child.extent : std::max(upper, last + child.lb + child.extent);
-    is_first = false;
+    if (!child.is_marker() || child.has_own_lb) lower.take(first + child.lb, child.has_own_lb, true);
+    if (!child.is_marker() || child.has_own_ub)
+      upper.take(last + child.lb + child.extent, child.has_own_ub, false);
     if (child.size == 0) continue;
-    const MPI_Aint true_first = first + child.true_lb, true_last = last + child.true_lb + child.true_extent;
-    true_lower = is_first_true ? true_first : std::min(true_lower, true_first);
-    true_upper = is_first_true ? true_last : std::max(true_upper, true_last);
-    is_first_true = false;
+    true_lower.take(first + child.true_lb, false, true);
+    true_upper.take(last + child.true_lb + child.true_extent, false, false);
   }
-  type.lb = lower;
-  type.extent = upper - lower;
-  type.true_lb = true_lower;
-  type.true_extent = true_upper - true_lower;
+  type.has_own_lb = lower.is_own();
+  type.has_own_ub = upper.is_own();
+  type.lb = lower.value();
+  type.extent = upper.value() - lower.value();
+  type.true_lb = true_lower.value();
+  type.true_extent = true_upper.value() - true_lower.value();
 }
 
 namespace {

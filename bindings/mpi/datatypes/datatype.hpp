@@ -90,9 +90,11 @@ struct Datatype : Object {
   MPI_Count size = 0;
   MPI_Aint lb = 0, extent = 0, true_lb = 0, true_extent = 0;
   bool is_committed = false;
-  bool is_contiguous = false;   // any number of elements is one block
-  bool is_one_block = false;    // one element is
-  bool has_own_extent = false;  // by MPI_Type_create_resized, here or in a part
+  bool is_contiguous = false;  // any number of elements is one block
+  bool is_one_block = false;   // one element is
+  // Bounds that the program has set (MPI_Type_create_resized, MPI_LB, MPI_UB), here or in a part: those of
+  // other parts do not count then.
+  bool has_own_lb = false, has_own_ub = false;
   Native native = Native::none;
   Native second_native = Native::none;  // of pairs for MPI_MINLOC
   int alignment = 1;
@@ -106,6 +108,13 @@ struct Datatype : Object {
   std::string name;
   Attributes attributes{KeyvalOf::datatype};
 
+  void set_bounds(MPI_Aint own_lb, MPI_Aint own_extent) noexcept {
+    lb = own_lb;
+    extent = own_extent;
+    has_own_lb = has_own_ub = true;
+  }
+  /// MPI_LB or MPI_UB, which are bounds and no elements.
+  [[nodiscard]] bool is_marker() const noexcept { return basics == 0 && predefined != 0; }
   [[nodiscard]] bool is_basic() const noexcept {
     return parts.empty() && contents.combiner == MPI_COMBINER_NAMED;
   }

@@ -107,6 +107,19 @@ Basic basics[] = {
     WEFT_MPI_SIZED(MPI_COMPLEX32, 32, 16, Native::complex128),
 };
 
+/// MPI_LB and MPI_UB, which MPI has removed.
+struct Marker : Datatype {
+  Marker(MPI_Datatype handle, const char* text, bool is_lower) {
+    has_own_lb = is_lower;
+    has_own_ub = !is_lower;
+    name = text;
+    is_committed = is_contiguous = is_one_block = true;
+    is_flattened.store(true, std::memory_order_relaxed);
+    define(handle, *this);
+  }
+};
+Marker markers[] = {{MPI_LB, "MPI_LB", true}, {MPI_UB, "MPI_UB", false}};
+
 Datatype& basic_of(MPI_Datatype handle) { return *find<Datatype>(handle); }
 
 /// A pair of a value and an int, as MPI_MINLOC takes it: a struct of C.

@@ -8,6 +8,14 @@
 
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 
+/* Bounds among the datatypes of a struct. The ABI leaves these numbers to libraries: only this one knows them. */
+#ifndef MPI_LB
+#define MPI_LB ((MPI_Datatype)0x3fe)
+#endif
+#ifndef MPI_UB
+#define MPI_UB ((MPI_Datatype)0x3ff)
+#endif
+
 /* Names without their first letter, M: both forms are made. */
 #define WEFT_MPI_OLDER(name, arguments, body) \
   static __inline int M##name arguments { return M##body; } \

@@ -9,8 +9,35 @@ static void count_call(MPI_Comm* comm, int* code, ...) {
   ++called;
 }
 
+/* Bounds that a program sets count alone, also in datatypes that are made of this one. */
+static void bounds(void) {
+  int lengths[] = {1, 1, 1};
+  MPI_Aint at[] = {-4, 0, 24}, lower, upper, extent;
+  MPI_Datatype parts[] = {MPI_LB, MPI_INT, MPI_UB}, wide, pair, with_double;
+  MPI_Type_struct(3, lengths, at, parts, &wide);
+  MPI_Type_lb(wide, &lower);
+  MPI_Type_ub(wide, &upper);
+  CHECK(lower == -4 && upper == 24);
+  MPI_Type_contiguous(2, wide, &pair);
+  MPI_Type_extent(pair, &extent);
+  CHECK(extent == 56);
+  MPI_Type_commit(&pair);
+  int in[14] = {0}, out[14] = {0, 1, 0, 0, 0, 0, 0, 0, 2};
+  MPI_Sendrecv(out + 1, 1, pair, 0, 7, in + 1, 1, pair, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(in[1] == 1 && in[8] == 2 && in[2] == 0);
+  MPI_Aint far[] = {0, 100};
+  MPI_Datatype both[] = {wide, MPI_DOUBLE};
+  MPI_Type_struct(2, lengths, far, both, &with_double);
+  MPI_Type_ub(with_double, &upper);
+  CHECK(upper == 24);
+  MPI_Type_free(&wide);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&with_double);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
+  bounds();
   struct {
     int number;
     double value;
