@@ -32,7 +32,10 @@ void check_blocks(const char* argument, Numbers counts, int ranks, const Datatyp
   for (int rank = 0; rank < ranks; ++rank) check_elements(argument, counts[rank], type);
 }
 
-void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation) {
+void check_reduction(const void* sent, const void* received, MPI_Count count, const Datatype& type,
+                     const Reduction& operation) {
+  if (sent == received && sent != nullptr && count > 0)
+    fail(MPI_ERR_BUFFER, "the result would go where the values are taken from; MPI_IN_PLACE says that");
   check_elements("count", count, type);
   check_operation(operation, type);
 }

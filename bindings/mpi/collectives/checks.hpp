@@ -14,7 +14,9 @@ void check_count(const char* argument, MPI_Count count);
 void check_elements(const char* argument, MPI_Count count, const Datatype& type);
 /// The same of `ranks` blocks.
 void check_blocks(const char* argument, Numbers counts, int ranks, const Datatype& type);
-void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation);
+/// `received`: null where this rank gets no result.
+void check_reduction(const void* sent, const void* received, MPI_Count count, const Datatype& type,
+                     const Reduction& operation);
 [[nodiscard]] inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }
 /// Refuses collectives that intercommunicators do not have.
 void check_intra(const Communicator& communicator);

@@ -127,7 +127,8 @@ Task reduce(Channel channel, const void* sent, void* received, MPI_Count count, 
   const Communicator& communicator = channel.communicator;
   check_root(communicator, root);
   if (root == MPI_PROC_NULL) return inter_reduce(channel, sent, received, 0, type, operation, root);
-  check_reduction(count, type, operation);
+  const bool has_result = !communicator.is_inter() && root == channel.rank();
+  check_reduction(sent, has_result ? received : nullptr, count, type, operation);
   if (communicator.is_inter()) return inter_reduce(channel, sent, received, count, type, operation, root);
   return reduce_to_root(channel, sent, received, count, type, operation, root);
 }

@@ -81,7 +81,7 @@ Task scan_by_doubling(Channel channel, const void* sent, void* received, MPI_Cou
 Task scan_checked(const Channel& channel, const void* sent, void* received, MPI_Count count, Datatype& type,
                   Reduction& operation, bool is_exclusive) {
   check_intra(channel.communicator);
-  check_reduction(count, type, operation);
+  check_reduction(sent, received, count, type, operation);
   if (algorithms::scans_by_chain(channel.size(), count * type.size, algorithms::may_be_cut(operation, type)))
     return scan_by_chain(channel, sent, received, count, type, operation, is_exclusive);
   return scan_by_doubling(channel, sent, received, count, type, operation, is_exclusive);

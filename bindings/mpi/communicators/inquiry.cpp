@@ -68,7 +68,7 @@ void comm_set_info(Communicator& communicator, Info* info) {
   communicator.info = copy;
 }
 void comm_get_info(Communicator& communicator, MPI_Info* info) {
-  *info = handle_of<MPI_Info>(copy_of(communicator.info));
+  *info = handle_of<MPI_Info>(hints_in(communicator.info));
 }
 
 void comm_free(MPI_Comm* handle) {

@@ -11,8 +11,10 @@ namespace weft::mpi {
 
 namespace {
 
-/// Copies attributes; a communicator that cannot have them is freed again.
-void copy_attributes(Communicator& from, Communicator* to) {
+/// Copies attributes; a communicator that cannot have them is freed again, and the handle that the program gets is
+/// null.
+void copy_attributes(Communicator& from, Communicator* to, MPI_Comm* made) {
+  *made = MPI_COMM_NULL;
   try {
     from.attributes.copy_to(to->attributes, handle_of<MPI_Comm>(&from));
   } catch (...) {
@@ -42,7 +44,7 @@ void duplicate_later(Communicator& communicator, const Info* info, MPI_Comm* mad
                                                 communicator.local->ranks[0] < communicator.remote->ranks[0]);
   const std::uint32_t context = gives ? new_context() : 0;
   Communicator* const copy = copy_of_communicator(communicator, context);
-  copy_attributes(communicator, copy);
+  copy_attributes(communicator, copy, made);
   copy->info = copy_of(info);
   *made = handle_of<MPI_Comm>(copy);
   begin(communicator, receive_context(Channel(communicator, true), copy, context), request);
@@ -52,7 +54,7 @@ void duplicate_later(Communicator& communicator, const Info* info, MPI_Comm* mad
 
 void comm_dup_with_info(Communicator& communicator, Info* info, MPI_Comm* made) {
   Communicator* const copy = copy_of_communicator(communicator, agree_on_context(communicator));
-  copy_attributes(communicator, copy);
+  copy_attributes(communicator, copy, made);
   copy->info = copy_of(info);
   *made = handle_of<MPI_Comm>(copy);
 }

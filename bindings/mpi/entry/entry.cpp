@@ -12,6 +12,10 @@ void refuse_count(const char* argument, MPI_Count count) {
   fail(MPI_ERR_COUNT, "argument '%s' is %lld; 0 or more is needed", argument, static_cast<long long>(count));
 }
 
+void refuse_null(const char* argument) {
+  fail(MPI_ERR_ARG, "argument '%s' is a null pointer; a place for the result is needed", argument);
+}
+
 void refuse_communicator(const char* argument, MPI_Comm comm) {
   if (world == nullptr)
     fail(MPI_ERR_OTHER, "MPI is not initialised: it is called before MPI_Init, or after MPI_Finalize");

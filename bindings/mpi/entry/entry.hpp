@@ -16,6 +16,13 @@ namespace weft::mpi {
 [[noreturn]] [[gnu::cold]] void refuse_count(const char* argument, MPI_Count count);
 [[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);
 
+[[noreturn]] [[gnu::cold]] void refuse_null(const char* argument);
+
+/// Fails where there is no place for a result.
+inline void need_result(const void* place, const char* argument) {
+  if (place == nullptr) [[unlikely]]
+    refuse_null(argument);
+}
 inline Communicator& communicator_of(MPI_Comm comm, const char* argument) {
   auto* const found = find<Communicator>(comm);
   if (found == nullptr) [[unlikely]]

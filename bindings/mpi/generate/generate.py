@@ -49,6 +49,11 @@ def converted(argument, loose=()):
 OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
 COLLECTIVES = ("collectives", "neighbours")
+# Groups whose results are stored through pointers that must be there; elsewhere a pointer may be null, or calls are too short for
+# a test of it.
+OF_RESULTS = ("attributes", "communicators", "datatypes", "errors", "groups", "info", "operations", "sessions", "topologies")
+RESULTS = ("int*", "MPI_Aint*", "MPI_Count*", "COUNT*", "SIGNED*", "DISP*", "AINT*", "MPI_Comm*", "MPI_Datatype*", "MPI_Errhandler*", "MPI_Group*",
+           "MPI_Info*", "MPI_Op*", "MPI_Session*")
 # The classes of handles that a program has to free, and calls that hand out what it has not to: why they do not.
 CHECKED_HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Group", "MPI_Op", "MPI_Info", "MPI_Errhandler", "MPI_Win")
 OF_NO_OWN_HANDLE = {
@@ -121,7 +126,8 @@ def owner(row):
             if argument.type != base and row.name in ("Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "File_open",
                                                       "Session_init"):
                 continue
-            return f"{'*' if argument.type != base else ''}{argument.name}", kind
+            # A pointer to the handle may be null.
+            return argument.name if argument.type == base else f"{argument.name} != nullptr ? *{argument.name} : nullptr", kind
     return None, None
 
 
@@ -139,6 +145,13 @@ def checks_of(row):
     if row.name.endswith(("_free", "_disconnect")):
         return "".join(f"const void* const freed = *{a.name};\n    " for a in handles), ";\n    note_freed(freed)"
     return before, "".join(f";\n    note_made(*{a.name})" for a in handles)
+
+
+def results_needed(row):
+    """Refuses null pointers where results are to be stored."""
+    if row.group not in OF_RESULTS:
+        return ""
+    return "".join(f'need_result({a.name}, "{a.name}");\n    ' for a in row.arguments if a.type in RESULTS and not a.array)
 
 
 def collective_check(row):
@@ -171,7 +184,7 @@ def entry(row, large):
     if row.state == "missing":
         unnamed = arguments if handle or not row.arguments else ", ".join(a.declared(large, False) for a in row.arguments)
         if handle:
-            unnamed = ", ".join(a.declared(large, a.name == handle.lstrip("*")) for a in row.arguments)
+            unnamed = ", ".join(a.declared(large, a.name == handle.split()[0]) for a in row.arguments)
         missing = report.replace("report", "missing", 1)
         return f"{row.result} P{full}({unnamed}) {{ return weft::mpi::{missing}; }}\n{weak}\n"
     call = f"{row.name.lower()}({', '.join(converted(a) for a in row.arguments if a.name)})"
@@ -182,7 +195,7 @@ def entry(row, large):
         said = collective_check(row) if row.group == "collectives" else "{}"
         first, rest = collective_call(row).split("\n", 1)
         call = f"{first}\n    if (is_checked) [[unlikely]]\n      call_the_roll(communicator, {said});\n{rest}"
-    call = before + call + behind
+    call = results_needed(row) + before + call + behind
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
             f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
 

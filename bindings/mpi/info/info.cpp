@@ -31,6 +31,12 @@ Info* copy_of(const Info* info) {
   return copy;
 }
 
+Info* hints_in(const Info* info) {
+  Info* const hints = copy_of(info);
+  std::erase_if(hints->entries, [](const auto& entry) { return !entry.first.starts_with("mpi_"); });
+  return hints;
+}
+
 namespace {
 
 Info& needed(Info* info) {

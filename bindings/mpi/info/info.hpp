@@ -21,5 +21,7 @@ struct Info : Object {
 
 /// A copy; of no object an empty one.
 [[nodiscard]] Info* copy_of(const Info* info);
+/// A copy of the hints in it that MPI defines: others are ignored, and a program that asks is not given them.
+[[nodiscard]] Info* hints_in(const Info* info);
 
 }  // namespace weft::mpi

@@ -145,6 +145,10 @@ class WrongPrograms(unittest.TestCase):
                 ("twice_finalized", 1, r"MPI_Finalize: MPI has been finalised already"),
                 ("after_finalize", 1, r"MPI_Comm_size: MPI is not initialised: it is called before MPI_Init, or after MPI_Finalize"),
                 ("truncated_collective", 2, r"MPI_Bcast on MPI_COMM_WORLD: .*different counts \(MPI_ERR_TRUNCATE\)"),
+                ("no_place_for_the_result", 1, r"MPI_Comm_dup on MPI_COMM_WORLD: argument 'newcomm' is a null pointer; a place for the result is "
+                 r"needed \(MPI_ERR_ARG\)"),
+                ("same_buffer_twice", 2, r"MPI_Allreduce on MPI_COMM_WORLD: the result would go where the values are taken from; MPI_IN_PLACE "
+                 r"says that \(MPI_ERR_BUFFER\)"),
                 ("no_buffer_attached", 1, r"MPI_Bsend on MPI_COMM_WORLD: no buffer is attached for buffered sends \(MPI_Buffer_attach\)")):
             with self.subTest(name):
                 text = self.run_to_end("arguments", name, ranks)

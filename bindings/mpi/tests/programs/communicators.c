@@ -189,12 +189,15 @@ static void names_and_infos(void) {
   CHECK(strcmp(text, "MPI_COMM_WORLD") == 0 && length == 14);
   MPI_Info_create(&info);
   MPI_Info_set(info, "key", "value");
+  MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
   MPI_Comm comm;
   MPI_Comm_dup_with_info(MPI_COMM_SELF, info, &comm);
   MPI_Comm_get_info(comm, &used);
   length = sizeof text;
+  MPI_Info_get_string(used, "mpi_assert_no_any_tag", &length, text, &flag);
+  CHECK(flag && strcmp(text, "true") == 0 && length == 5);
   MPI_Info_get_string(used, "key", &length, text, &flag);
-  CHECK(flag && strcmp(text, "value") == 0 && length == 6);
+  CHECK(!flag); /* means nothing to the library, and is ignored */
   MPI_Info_free(&info);
   MPI_Info_free(&used);
   MPI_Comm_free(&comm);
@@ -226,6 +229,40 @@ static void keys_freed_more_than_once(void) {
 }
 
 /* Errors of calls on no communicator: the handler of MPI_COMM_WORLD learns of them where MPI_COMM_SELF has none. */
+static int refuse_copy(MPI_Comm from, int key, void* extra, void* in, void* out, int* flag) {
+  (void)from;
+  (void)key;
+  (void)extra;
+  (void)in;
+  (void)out;
+  *flag = 0;
+  return MPI_ERR_OTHER;
+}
+static int refuse_type_copy(MPI_Datatype from, int key, void* extra, void* in, void* out, int* flag) {
+  (void)from;
+  return refuse_copy(MPI_COMM_NULL, key, extra, in, out, flag);
+}
+static void no_copy_where_an_attribute_is_refused(void) {
+  int key, type_key;
+  MPI_Comm comm, made = MPI_COMM_WORLD;
+  MPI_Datatype type, copied_type = MPI_INT;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_create_keyval(refuse_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+  MPI_Comm_set_attr(comm, key, &key);
+  CHECK(MPI_Comm_dup(comm, &made) != MPI_SUCCESS && made == MPI_COMM_NULL);
+  MPI_Type_create_keyval(refuse_type_copy, MPI_TYPE_NULL_DELETE_FN, &type_key, NULL);
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Type_set_attr(type, type_key, &key);
+  CHECK(MPI_Type_dup(type, &copied_type) != MPI_SUCCESS && copied_type == MPI_DATATYPE_NULL);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&type);
+  MPI_Comm_free_keyval(&key);
+  MPI_Type_free_keyval(&type_key);
+  MPI_Comm_free(&comm);
+}
+
 static void errors_on_nothing(void) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -278,6 +315,7 @@ int main(int argc, char** argv) {
   handlers();
   names_and_infos();
   keys_freed_more_than_once();
+  no_copy_where_an_attribute_is_refused();
   errors_on_nothing();
   freed_with_messages();
   immediate_ones_count_apart();

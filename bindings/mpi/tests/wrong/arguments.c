@@ -56,6 +56,8 @@ static void after_finalize(void) {
 }
 static void truncated_collective(void) { MPI_Bcast(values, rank == 0 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD); }
 static void no_buffer_attached(void) { MPI_Bsend(&value, 1, MPI_INT, rank, 5, MPI_COMM_WORLD); }
+static void no_place_for_the_result(void) { MPI_Comm_dup(MPI_COMM_WORLD, NULL); }
+static void same_buffer_twice(void) { MPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 
 static const struct {
   const char* name;
@@ -73,6 +75,8 @@ static const struct {
     {"after_finalize", after_finalize},
     {"truncated_collective", truncated_collective},
     {"no_buffer_attached", no_buffer_attached},
+    {"no_place_for_the_result", no_place_for_the_result},
+    {"same_buffer_twice", same_buffer_twice},
 };
 
 int main(int argc, char** argv) {
