@@ -317,9 +317,10 @@ Message GroupStream::receive_masked(StreamAddress from, std::uint32_t tag, std::
   return std::move(stream_->wait(received, where).front());
 }
 
-bool GroupStream::probe(StreamAddress from, std::uint32_t tag, ProbedMessage& found) {
+bool GroupStream::probe_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
+                               ProbedMessage& found) {
   ReceiveOptions options;
-  const std::uint64_t word = address(from, tag, ~std::uint64_t{0}, options);
+  const std::uint64_t word = address(from, tag, mask, options);
   return stream_->with([&](auto& endpoint) { return endpoint.probe(from.rank, word, found, options); });
 }
 

@@ -122,7 +122,9 @@ class WEFT_API GroupStream {
                                  .may_retry = options.may_retry,
                                  .may_complete_now = options.may_complete_now,
                                  .message_class = options.message_class,
-                                 .timeout = options.timeout});
+                                 .timeout = options.timeout,
+                                 .synchronous = options.synchronous,
+                                 .handle = options.handle});
     };
     if (serial_ == nullptr) [[unlikely]]
       return post(*shared_);
@@ -169,12 +171,20 @@ class WEFT_API GroupStream {
   bool cancel(const ReceiveHandle& handle) {
     return stream_->with([&](auto& endpoint) { return endpoint.cancel(handle); });
   }
+  bool cancel(const SendHandle& handle) {
+    return stream_->with([&](auto& endpoint) { return endpoint.cancel(handle); });
+  }
   /// The sending stream of a message that was received in the group.
   [[nodiscard]] StreamAddress sender_of(const Message& message) const noexcept {
     return {message.peer(), view_.words.sender(message.tag())};
   }
   /// Whether a message has arrived that such a receive would get; its tag is found.tag_in_context().
-  [[nodiscard]] bool probe(StreamAddress from, std::uint32_t tag, ProbedMessage& found);
+  [[nodiscard]] bool probe(StreamAddress from, std::uint32_t tag, ProbedMessage& found) {
+    return probe_masked(from, tag, ~std::uint64_t{0}, found);
+  }
+  [[nodiscard]] bool probe(StreamAddress from, AnyTag, ProbedMessage& found) {
+    return probe_masked(from, 0, ~std::uint64_t{0xffffffff}, found);
+  }
 
   std::size_t progress() { return stream_->progress(); }
   template <class Object>
@@ -208,6 +218,7 @@ class WEFT_API GroupStream {
   Message receive_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask,
                          std::span<std::byte> buffer, const ReceiveOptions& options,
                          const std::source_location& where);
+  bool probe_masked(StreamAddress from, std::uint32_t tag, std::uint64_t mask, ProbedMessage& found);
 
   detail::GroupView view_;
   Stream* stream_;
