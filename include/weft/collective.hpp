@@ -21,6 +21,7 @@
 namespace weft {
 
 class Collective;
+class MatchingContext;
 class StreamGroup;
 
 namespace collective {
@@ -33,17 +34,6 @@ class CollectiveRun;
 namespace stream {
 class EnqueueProxy;
 }
-
-namespace detail {
-
-/// Where the messages of a Collective are apart from others that share its engine.
-struct CollectivePlace {
-  std::uint16_t engine = 0;   // open already
-  std::uint32_t handle = 0;   // the id of its object
-  std::uint32_t context = 0;  // below 4096, in the tags of its messages
-};
-
-}  // namespace detail
 
 /// The keys of matching contexts (MatchingContextOptions::key) from here on are those of Collectives.
 inline constexpr std::uint32_t kCollectiveKey = 0x7e000000;
@@ -187,7 +177,7 @@ class WEFT_API Collective : public CollectiveReductions<Collective>, public Coll
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
              std::uint8_t device, const CollectiveOptions& options);
   Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
-             std::uint8_t device, const detail::CollectivePlace& place);
+             std::uint8_t device, MatchingContext&& context);
   Outcome run(const detail::CollectiveCall& call, const std::source_location& where = {});
   Outcome run_checked(const detail::CollectiveCall& call);
   Outcome run_long(const detail::CollectiveCall& call);

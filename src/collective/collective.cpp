@@ -113,13 +113,14 @@ detail::CollectiveCall detail::call_of(const CollectiveArguments& given) {
 
 Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
                        std::uint8_t device, const CollectiveOptions& options)
-    : context_(
-          std::make_unique<collective::CollectiveContext>(runtime, std::move(port), team, device, options)) {}
+    : context_(std::make_unique<collective::CollectiveContext>(
+          runtime, std::move(port), team, device, collective::setup_of(runtime, team, options))) {}
 
 Collective::Collective(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
-                       std::uint8_t device, const detail::CollectivePlace& place)
-    : context_(
-          std::make_unique<collective::CollectiveContext>(runtime, std::move(port), team, device, place)) {}
+                       std::uint8_t device, MatchingContext&& context)
+    : context_(std::make_unique<collective::CollectiveContext>(
+          runtime, std::move(port), team, device,
+          collective::CollectiveSetup{.context = std::move(context)})) {}
 
 Collective::~Collective() = default;
 

@@ -22,7 +22,6 @@ constexpr std::int64_t kUntilAnswered = 2'000'000'000;  // ns
 // such Collective yet: they ask when they wait.
 constexpr std::int64_t kUntilTold = 100'000'000;
 constexpr std::uint32_t kMostExposed = 255;
-constexpr std::uint32_t kNoHandle = ~std::uint32_t{0};
 
 /// Returns true when all ranks of the job are members.
 bool is_whole(const Runtime& runtime, const Team& team) noexcept { return team.size() == runtime.size(); }
@@ -37,10 +36,6 @@ const Team& checked(const Runtime& runtime, const Team& team) {
   throw Error("Collective: rank " + std::to_string(runtime.rank()) +
               " of the job is no member of the team of " + std::to_string(team.size()) + " ranks" +
               (members.empty() ? "" : " (" + members + ")") + ": only members have its collectives");
-}
-
-std::string text_of(const CollectiveOptions& options) {
-  return "Collective (key " + std::to_string(options.key) + ")";
 }
 
 /// Opens the matching context of a Collective; says what to do when another one has it.
@@ -64,43 +59,26 @@ MatchingContext open_context(Runtime& runtime, const Team& team, const Collectiv
   }
 }
 
-/// The id of the object that a Collective exposes; kNoHandle: it exposes none.
+/// The id of the object that a Collective exposes; CollectiveSetup::kNoHandle: it exposes none.
 /// `is_whole`: handles count how often each rank has exposed an object, which members of several teams have
 /// not done equally often.
 std::uint32_t handle_of(const CollectiveOptions& options, bool is_whole) noexcept {
   if (options.handle != CollectiveOptions::kByKey) return options.handle;
   const bool exposes = is_whole && options.key != 0 && options.key <= kMostExposed;
-  return exposes ? collective_ids + options.key : kNoHandle;
+  return exposes ? collective_ids + options.key : CollectiveSetup::kNoHandle;
 }
 
 }  // namespace
 
-CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
-                                     const Team& team, std::uint8_t device, const CollectiveOptions& options)
-    : runtime_(runtime),
-      team_(checked(runtime, team)),
-      rank_(team.rank()),
-      size_(team.size()),
-      algorithms_(runtime, team),
-      port_(std::move(port)),
-      device_(device),
-      own_context_(open_context(runtime, team, options)),
-      key_(options.key),
-      tags_(*own_context_, size_),
-      mailbox_(handle_of(options, is_whole(runtime, team)) == kNoHandle
-                   ? nullptr
-                   : std::make_unique<Mailbox>(runtime, size_, handle_of(options, is_whole(runtime, team)),
-                                               device, ring_, roll_call_)),
-      near_(*this, runtime, team),
-      timeout_(std::max(options.timeout.count(), std::int64_t{0})),
-      losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
-      user_(runtime, text_of(options), device) {
-  if (mailbox_ == nullptr && size_ > 1) notes_.post();
+CollectiveSetup setup_of(Runtime& runtime, const Team& team, const CollectiveOptions& options) {
+  return {.context = open_context(runtime, checked(runtime, team), options),
+          .key = options.key,
+          .handle = handle_of(options, is_whole(runtime, team)),
+          .timeout = std::max(options.timeout.count(), std::int64_t{0})};
 }
 
 CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port,
-                                     const Team& team, std::uint8_t device,
-                                     const detail::CollectivePlace& place)
+                                     const Team& team, std::uint8_t device, CollectiveSetup&& setup)
     : runtime_(runtime),
       team_(team),
       rank_(team.rank()),
@@ -108,10 +86,20 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       algorithms_(runtime, team),
       port_(std::move(port)),
       device_(device),
-      tags_(place.engine, place.context),
-      mailbox_(std::make_unique<Mailbox>(runtime, size_, place.handle, device, ring_, roll_call_)),
+      own_context_(std::move(setup.context)),
+      key_(setup.key),
+      tags_(own_context_, size_),
+      mailbox_(setup.handle == CollectiveSetup::kNoHandle
+                   ? nullptr
+                   : std::make_unique<Mailbox>(runtime, size_, setup.handle, device, ring_, roll_call_)),
       near_(*this, runtime, team),
-      user_(runtime, "Collective (of a StreamGroup)") {}
+      timeout_(setup.timeout),
+      losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
+      // A group keeps its stream, and with that the device.
+      user_(runtime, "Collective (" + setup.text() + ")",
+            setup.key ? int{device} : weft::detail::RuntimeUser::kNoDevice) {
+  if (mailbox_ == nullptr && size_ > 1) notes_.post();
+}
 
 CollectiveContext::~CollectiveContext() {
   posted_.stop();
@@ -143,8 +131,8 @@ void CollectiveContext::wait_for(LongWait& waiting, Completion& object) noexcept
     constexpr std::size_t kMostSuffix = 32;
     const std::size_t length = called->write(std::span(text).first(sizeof text - kMostSuffix), false);
     char* const end = text + length;
-    static_cast<void>(own_context_ ? std::snprintf(end, kMostSuffix, " (key %u)", key_)
-                                   : std::snprintf(end, kMostSuffix, " (of a StreamGroup)"));
+    static_cast<void>(key_ ? std::snprintf(end, kMostSuffix, " (key %u)", *key_)
+                           : std::snprintf(end, kMostSuffix, " (of a StreamGroup)"));
   }
   const detail::WaitCondition condition{
       [](const void* what) noexcept { return static_cast<LongWait*>(const_cast<void*>(what))->is_over(); },

@@ -60,13 +60,28 @@ inline void progress_alone(detail::CollectivePort& port) noexcept {
   }
 }
 
+/// What keeps the messages of a Collective apart, and its limits: by default that of a StreamGroup, whose
+/// members have agreed upon a matching context.
+struct CollectiveSetup {
+  static constexpr std::uint32_t kNoHandle = ~std::uint32_t{0};
+  MatchingContext context;
+  std::optional<std::uint32_t> key{};  // CollectiveOptions::key; none: of a StreamGroup
+  std::uint32_t handle = kNoHandle;    // the id of the object that it exposes
+  std::int64_t timeout = 0;            // CollectiveOptions::timeout, in nanoseconds
+
+  /// "key 255", as messages about it say.
+  [[nodiscard]] std::string text() const {
+    return key ? "key " + std::to_string(*key) : std::string("of a StreamGroup");
+  }
+};
+/// That of a Collective of the program. Throws weft::Error when this rank is no member of the team, and when
+/// the key is out of range or in use.
+[[nodiscard]] CollectiveSetup setup_of(Runtime& runtime, const Team& team, const CollectiveOptions& options);
+
 class CollectiveContext final : private RollCall::Sender {
  public:
   CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
-                    std::uint8_t device, const CollectiveOptions& options);
-  /// One that shares its engine with others, which is open.
-  CollectiveContext(Runtime& runtime, std::unique_ptr<detail::CollectivePort> port, const Team& team,
-                    std::uint8_t device, const detail::CollectivePlace& place);
+                    std::uint8_t device, CollectiveSetup&& setup);
   ~CollectiveContext();
 
   [[nodiscard]] int rank() const noexcept { return rank_; }
@@ -209,8 +224,8 @@ class CollectiveContext final : private RollCall::Sender {
   const std::uint8_t device_;
   KeptRuns kept_runs_{*this};  // before the engine, whose end cancels receives
   NoteReceive notes_{*this};   // before the matching context, too
-  const std::optional<MatchingContext> own_context_;
-  const std::uint32_t key_ = 0;
+  const MatchingContext own_context_;
+  const std::optional<std::uint32_t> key_;  // none: of a StreamGroup
   const TagForm tags_;
   RollCall roll_call_{rank_, size_, *this};
   Ring ring_;

@@ -11,7 +11,7 @@ namespace weft::collective {
 
 /// Tags: number of the run | signature of the call | segment | step, from the highest bit on. Runs are
 /// numbered in the order of their starts, which is the same on all ranks. They take the 32 bits below the
-/// number of a matching context; in an engine that stream groups share, 52 below a context of 12 bits.
+/// number of a matching context.
 class TagForm {
  public:
   /// In a matching context: teams of more ranks have longer algorithms, and numbers of runs of fewer bits.
@@ -23,8 +23,6 @@ class TagForm {
         run_bits_(step_bits_ < 20 - kFewest ? 20 - step_bits_ : kFewest) {
     if (step_bits_ > 20 - kFewest) step_bits_ = 20 - kFewest;
   }
-  TagForm(std::uint16_t engine, std::uint64_t context) noexcept
-      : base_(context << 52), engine_(engine), step_bits_(16), segment_bits_(12), run_bits_(16) {}
 
   [[nodiscard]] std::uint16_t engine() const noexcept { return engine_; }
   [[nodiscard]] std::uint64_t of(std::uint64_t number, std::uint32_t signature) const noexcept {

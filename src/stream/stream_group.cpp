@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bitset>
 #include <cstring>
 #include <exception>
@@ -19,7 +20,6 @@
 
 #include "core/device/call_name.hpp"
 #include "stream/group_collective_port.hpp"
-#include "stream/group_contexts.hpp"
 #include "stream/stream_registry.hpp"
 
 namespace weft {
@@ -27,15 +27,19 @@ namespace weft {
 namespace {
 
 using detail::StreamWords;
-using stream::ContextProposal;
 constexpr std::uint32_t kMostStreams = StreamWords::kStreams;
 
-/// Marks the contexts whose collectives could not expose their object: the program has the id.
-void leave_out_exposed(ContextProposal& proposal, detail::Exposures& exposures) {
-  constexpr std::size_t kAll = 1 << 16;
-  for (const std::uint16_t id : exposures.ids(kAll))
-    if (id >= stream_group_ids && id < collective_ids) proposal.used[id - stream_group_ids] = true;
-}
+/// What a rank says of itself when a group is made.
+struct Shape {
+  std::uint32_t streams = 0;
+  std::uint32_t has_one_twice = 0;  // other than 0: it does; without padding, as it travels
+};
+
+/// The numbers that rank 0 has taken for a group.
+struct GroupNumbers {
+  ContextNumbers messages;     // as StreamWords compose them
+  ContextNumbers collectives;  // one
+};
 
 /// Whether a stream is in the list twice, the null stream among them: then a message's device does not tell
 /// its receiver.
@@ -60,16 +64,12 @@ struct StreamGroup::Table {
   std::vector<std::uint8_t> devices;  // of all streams of all ranks; 0: null
   std::optional<MatchingContext> contexts;
   StreamWords words;
-  std::uint32_t context = StreamWords::kContexts;  // of the collectives
-  std::unique_ptr<Collective> collective;
+  std::optional<MatchingContext> for_collective;  // until it is made
   std::optional<detail::RuntimeUser> user;
-  std::mutex mutex;                     // guards null_queues
+  std::atomic<Collective*> collective{nullptr};  // null until it is asked for
+  std::mutex mutex;                              // guards the members below
+  std::unique_ptr<Collective> owned_collective;
   std::set<std::uint32_t> null_queues;  // indices of null streams that have a queue
-
-  ~Table() {
-    collective.reset();
-    if (context != StreamWords::kContexts) registry->contexts().release(context);
-  }
 };
 
 StreamGroup::StreamGroup(Runtime& runtime, std::span<Stream* const> streams,
@@ -96,32 +96,23 @@ StreamGroup::StreamGroup(Runtime* runtime, std::span<Stream* const> streams,
   }
   const auto ranks = static_cast<std::size_t>(runtime->size());
 
-  ContextProposal mine;
-  mine.streams = static_cast<std::uint32_t>(table.own.size());
-  mine.has_one_twice = has_one_twice(table.own);
-  table.registry->contexts().propose(mine);
-  leave_out_exposed(mine, runtime->state().exposures());
+  const Shape mine{static_cast<std::uint32_t>(table.own.size()), has_one_twice(table.own) ? 1U : 0U};
   // Before any rank can send to it.
-  runtime->state().matching_engines().open_beyond();
-  std::vector<ContextProposal> all(ranks);
+  runtime->state().matching_engines().allow_streams_of_peers();
+  std::vector<Shape> all(ranks);
   runtime->allgather(bytes_of(mine), std::as_writable_bytes(std::span(all)));
   std::uint32_t most = 0;
+  bool has_receivers = false;
+  table.begins.push_back(0);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    mine.join(all[rank]);
-    table.begins.push_back(
-        static_cast<std::uint32_t>(table.begins.empty() ? 0 : table.begins.back() + all[rank - 1].streams));
+    table.begins.push_back(table.begins.back() + all[rank].streams);
     most = std::max(most, all[rank].streams);
+    has_receivers = has_receivers || all[rank].has_one_twice != 0;
     if (all[rank].streams > kMostStreams)
       throw Error("a stream group has " + std::to_string(all[rank].streams) + " streams on rank " +
                   std::to_string(rank) + "; it may have up to " + std::to_string(kMostStreams));
   }
-  table.begins.push_back(table.begins.back() + all.back().streams);
-  table.context = table.registry->contexts().take(mine);
-  if (table.context == StreamWords::kContexts)
-    throw Error("there are " + std::to_string(StreamWords::kContexts) +
-                " stream groups already: destroy some first");
-  if (most != 0) exchange_devices(most, mine.has_one_twice);
-  make_collective();
+  if (most != 0) exchange_devices(most, has_receivers);
   table.user.emplace(*runtime, "StreamGroup");
 }
 
@@ -130,14 +121,15 @@ void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
   Table& table = *table_;
   Runtime& runtime = *table.runtime;
   const auto ranks = static_cast<std::size_t>(runtime.size());
-  ContextNumbers numbers{0, StreamWords::contexts_for(most, has_receivers)};
+  GroupNumbers numbers;
   std::string refusal;
   if (table.rank == 0) {
     try {
-      numbers = MatchingContext::reserve(runtime, numbers.count);
+      numbers.collectives = MatchingContext::reserve(runtime);
+      numbers.messages = MatchingContext::reserve(runtime, StreamWords::contexts_for(most, has_receivers));
     } catch (const std::exception& error) {  // thrown when the other ranks know of it
       refusal = error.what();
-      numbers.count = 0;
+      MatchingContext::give_back(runtime, numbers.collectives);
     }
   }
   const std::size_t each = sizeof numbers + most;
@@ -148,11 +140,13 @@ void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
   std::vector<std::byte> all(ranks * each);
   runtime.allgather(own, all);
   std::memcpy(&numbers, all.data(), sizeof numbers);
-  if (numbers.count == 0)
+  if (numbers.messages.count == 0)
     throw Error(refusal.empty() ? "StreamGroup: rank 0 has no numbers left for the contexts of the group"
                                 : refusal);
-  table.contexts.emplace(MatchingContext::of(runtime, numbers, {.order = MatchOrder::ordered}));
-  table.words = StreamWords(numbers.first, most, has_receivers);
+  table.contexts.emplace(MatchingContext::of(runtime, numbers.messages, {.order = MatchOrder::ordered}));
+  table.for_collective.emplace(
+      MatchingContext::of(runtime, numbers.collectives, {.needs_all_members = true}));
+  table.words = StreamWords(numbers.messages.first, most, has_receivers);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::byte* const devices = all.data() + rank * each + sizeof numbers;
     for (std::uint32_t place = 0; place < streams_of(static_cast<int>(rank)); ++place)
@@ -206,36 +200,40 @@ void StreamGroup::release_null(std::uint32_t index) const noexcept {
 std::uint32_t StreamGroup::collective_index() const noexcept { return table_->options.collective_index; }
 
 Collective& StreamGroup::collective() {
-  if (table_->collective) {
-    // Here, and not in the middle of the collective, which other ranks then would wait for.
-    stream::StreamState& own = *table_->own[table_->options.collective_index];
-    if (own.turn.is_owned() && !own.gate.is_taken_by(detail::ProcessThreads::mark()))
-      static_cast<void>(own.view.enter());
-    return *table_->collective;
-  }
-  const std::uint32_t index = table_->options.collective_index;
-  int rank = 0;
-  while (index < streams_of(rank)) ++rank;
-  throw Error("the stream group has no collectives: they need stream " + std::to_string(index) +
-              " of every rank (collective_index), and rank " + std::to_string(rank) + " has " +
-              std::to_string(streams_of(rank)));
+  // Pairs with the release in make_collective().
+  Collective* const made = table_->collective.load(std::memory_order_acquire);
+  if (made == nullptr) return make_collective();
+  // Here, and not in the middle of the collective, which other ranks then would wait for.
+  stream::StreamState& own = *table_->own[table_->options.collective_index];
+  if (own.turn.is_owned() && !own.gate.is_taken_by(detail::ProcessThreads::mark()))
+    static_cast<void>(own.view.enter());
+  return *made;
 }
 
-/// By all ranks or none, so that the handles of the objects are the same.
-void StreamGroup::make_collective() {
+Collective& StreamGroup::make_collective() {
   Table& table = *table_;
   const std::uint32_t index = table.options.collective_index;
   std::vector<std::uint8_t> devices;
   for (int rank = 0; rank < size(); ++rank) {
-    if (index >= streams_of(rank)) return;
+    if (index >= streams_of(rank))
+      throw Error("the stream group has no collectives: they need stream " + std::to_string(index) +
+                  " of every rank (collective_index), and rank " + std::to_string(rank) + " has " +
+                  std::to_string(streams_of(rank)));
     devices.push_back(view().device_of({rank, index}));
   }
   const std::uint8_t device = devices[static_cast<std::size_t>(table.rank)];
-  auto port = std::make_unique<stream::GroupCollectivePort>(*table.own[index], std::move(devices));
-  table.collective.reset(new Collective(*table.runtime, std::move(port), Team::world(*table.runtime), device,
-                                        detail::CollectivePlace{.engine = detail::kGroupEngine,
-                                                                .handle = stream_group_ids + table.context,
-                                                                .context = table.context}));
+  stream::StreamState& own = *table.own[index];
+  // Throws where another thread is inside, before anything has begun.
+  if (own.serial) static_cast<void>(own.view.enter());
+  const std::lock_guard lock(table.mutex);
+  if (table.owned_collective == nullptr) {
+    auto port = std::make_unique<stream::GroupCollectivePort>(own, std::move(devices));
+    table.owned_collective.reset(new Collective(*table.runtime, std::move(port), Team::world(*table.runtime),
+                                                device, std::move(*table.for_collective)));
+    // Pairs with the acquire in collective().
+    table.collective.store(table.owned_collective.get(), std::memory_order_release);
+  }
+  return *table.owned_collective;
 }
 
 detail::GroupView StreamGroup::view() const noexcept {

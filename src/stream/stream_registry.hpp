@@ -9,7 +9,6 @@
 #include <mutex>
 
 #include "core/runtime/runtime_state.hpp"
-#include "stream/group_contexts.hpp"
 #include "stream/stream_state.hpp"
 
 namespace weft::stream {
@@ -36,7 +35,6 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   /// Whether there are streams other than `except`. Approximate.
   [[nodiscard]] bool has_others(const StreamState* except) const noexcept;
 
-  [[nodiscard]] GroupContexts& contexts() noexcept { return contexts_; }
   [[nodiscard]] weft::detail::RuntimeState& runtime() noexcept { return runtime_; }
 
  private:
@@ -49,7 +47,6 @@ class StreamRegistry final : public weft::detail::RuntimeAttachment {
   std::array<StreamState*, kDevices> streams_{};
   std::shared_ptr<StreamState> null_;
   std::atomic<std::uint32_t> count_{0};  // with the null stream
-  GroupContexts contexts_;
 };
 
 }  // namespace weft::stream

@@ -30,18 +30,13 @@ namespace stream {
 class EnqueueEngine;
 }
 
-/// The collectives of groups expose objects under the ids from here to collective_ids, one for each group:
-/// programs use none of them while they make groups. Groups leave out those that are taken.
-inline constexpr std::uint32_t stream_group_ids = 61184;
-
 namespace detail {
 
 /// The words of messages of a group, which has several matching contexts: the index of the sender is the
 /// lowest part of their numbers, and above it is that of the receiver where a rank gave a stream twice;
 /// elsewhere the device tells the receiver.
 struct StreamWords {
-  static constexpr std::uint32_t kContexts = (1 << 12) - 1;  // collectives of groups
-  static constexpr std::uint32_t kStreams = 1 << 10;         // of a rank
+  static constexpr std::uint32_t kStreams = 1 << 10;  // of a rank
 
   std::uint64_t context = 0;       // the number of the first context, in its place in a word
   std::uint64_t sender_bits = 0;   // of an index
@@ -67,11 +62,6 @@ struct StreamWords {
     return static_cast<std::uint32_t>(word >> 32 & sender_bits);
   }
 };
-
-static_assert(stream_group_ids + StreamWords::kContexts == collective_ids);
-
-/// The matching engine of the collectives of all groups, beyond those of programs.
-inline constexpr std::uint16_t kGroupEngine = kEngineIds;
 
 /// The matching engine of the stream on a device; that of null streams for device 0. Beyond those of
 /// programs.
@@ -244,8 +234,9 @@ class WEFT_API StreamGroup {
   /// Collective: all ranks make the groups of a runtime in the same order, one thread at a time, each with
   /// its streams, in the order of their indices. nullptr stands for the null stream. A rank may give none;
   /// the numbers may differ. The group keeps its streams: one that is moved, closed or destroyed meanwhile
-  /// goes on in it; a stream may be in any number of groups. Throws weft::Error, on all ranks, when there are
-  /// more than 1024 streams on a rank, or 4095 groups with collectives.
+  /// goes on in it; a stream may be in any number of groups, of which there may be hundreds of thousands.
+  /// Throws weft::Error, on all ranks, when there are more than 1024 streams on a rank, or rank 0 has no
+  /// numbers left for matching contexts.
   StreamGroup(Runtime& runtime, std::span<Stream* const> streams, const StreamGroupOptions& options = {});
   StreamGroup(Runtime& runtime, Stream& stream, const StreamGroupOptions& options = {});
   /// Receives of the group that are still posted end with their streams.
@@ -265,8 +256,8 @@ class WEFT_API StreamGroup {
 
   /// The collectives of the group, over one stream of each rank (StreamGroupOptions), in a context of their
   /// own: they neither match nor wait for messages of the group, of other groups and of Collectives. All
-  /// ranks call them in the same order; on each rank the thread of that stream calls. Throws weft::Error when
-  /// a rank has no such stream.
+  /// ranks call them in the same order; on each rank the thread of that stream calls. Made at the first call,
+  /// which is local. Throws weft::Error when a rank has no such stream.
   [[nodiscard]] Collective& collective();
   /// StreamGroupOptions::collective_index.
   [[nodiscard]] std::uint32_t collective_index() const noexcept;
@@ -279,7 +270,7 @@ class WEFT_API StreamGroup {
   struct Table;
   [[nodiscard]] detail::GroupView view() const noexcept;
   void exchange_devices(std::uint32_t most, bool has_receivers);
-  void make_collective();
+  [[nodiscard]] Collective& make_collective();
   /// The own stream of this index without its gate, for the thread of a queue.
   [[nodiscard]] GroupStream member_of_queue(std::uint32_t index) const;
   /// The null stream takes a queue in each group. Returns false when it has one in this group.

@@ -133,13 +133,6 @@ void MatchingEngines::move_all(MatchingEngine& from, MatchingEngine& to) {
   });
 }
 
-void MatchingEngines::open_beyond() {
-  MatchingEngine& engine = *find(kBeyond);
-  const std::lock_guard lock(mutex_);
-  engine.needed_ranks().set_all(true);
-  open_[kBeyond] = true;
-}
-
 void MatchingEngines::close(std::uint32_t id) noexcept {
   const std::lock_guard lock(mutex_);
   open_[id] = false;

@@ -18,9 +18,6 @@ namespace weft::core {
 class MatchingEngines {
  public:
   static constexpr std::uint32_t kMaxEngines = kMatchingEngines;  // unordered ones
-  /// The engine behind those of programs, ordered: of the collectives of all stream groups, which it keeps
-  /// apart by their tags.
-  static constexpr std::uint32_t kBeyond = kEngineIds;
   static constexpr std::uint32_t kAllIds = weft::detail::kStreamEngines + weft::detail::kStreamEngineCount;
 
   /// `log`: records what happens in all engines; null, or outlives the object.
@@ -87,8 +84,12 @@ class MatchingEngines {
   /// Opens the engine of the stream on a device. Throws weft::Error when it is open already.
   MatchingEngine& open_of_stream(std::uint32_t device, bool serial);
   void close(std::uint32_t id) noexcept;
-  /// Opens the engine kBeyond for good, at the first call. Any thread.
-  void open_beyond();
+  /// From now on sends may name the engines of streams of peers, on devices that this rank does not have. Any
+  /// thread.
+  void allow_streams_of_peers() noexcept { has_groups_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool allows_streams_of_peers() const noexcept {
+    return has_groups_.load(std::memory_order_relaxed);
+  }
   /// Whether an object of the user has opened the engine. Any thread.
   [[nodiscard]] bool is_open(std::uint32_t id) {
     const std::lock_guard lock(mutex_);
@@ -126,7 +127,8 @@ class MatchingEngines {
   MatchEventLog* const log_;
   MatchingContexts contexts_;
   std::atomic<std::uint32_t> fast_path_sources_{0};
-  std::mutex mutex_;  // making and opening; set-up and first contact only
+  std::atomic<bool> has_groups_{false};  // of streams
+  std::mutex mutex_;                     // making and opening; set-up and first contact only
   std::array<std::atomic<MatchingEngine*>, kAllIds> fast_paths_{};  // of engines that have one
   std::array<std::atomic<MatchingEngine*>, kAllIds> engines_{};
   std::array<bool, kAllIds> open_{};

@@ -79,17 +79,19 @@ TEST(StreamGroups, end_right_after_a_wait_that_has_asked) {
   });
 }
 
-TEST(StreamGroups, leave_programs_their_collectives_and_exposed_objects) {
+TEST(StreamGroups, leave_programs_their_collectives_and_all_ids_of_exposed_objects) {
   run_ranks(2, {}, [](Runtime& runtime, int rank) {
-    Counter own;
-    static_cast<void>(runtime.expose(own, {.id = stream_group_ids + 1}));
+    // Those that are next to the ids of Collectives.
+    std::vector<std::unique_ptr<Counter>> own;
+    for (std::uint32_t id = collective_ids - 200; id < collective_ids; ++id)
+      runtime.expose(*own.emplace_back(std::make_unique<Counter>()), {.id = id});
     Stream stream(runtime);
     StreamGroup first(runtime, stream);
     Endpoint endpoint(runtime);
     std::vector<std::unique_ptr<Collective>> collectives;
     for (std::uint32_t key = 1; key < 256; key += 2)
       collectives.push_back(std::make_unique<Collective>(runtime, endpoint, CollectiveOptions{.key = key}));
-    StreamGroup second(runtime, stream);  // all ranks leave out the context whose id is taken
+    StreamGroup second(runtime, stream);
     runtime.barrier();
     std::uint64_t sum = 0;
     for (const auto& collective : collectives) {
@@ -98,7 +100,7 @@ TEST(StreamGroups, leave_programs_their_collectives_and_exposed_objects) {
     }
     expect_sum(first, std::uint64_t(rank), 1);
     expect_sum(second, std::uint64_t(rank) + 1, 3);
-    EXPECT_EQ(own.value(), 0U);
+    for (const auto& counter : own) EXPECT_EQ(counter->value(), 0U);
   });
 }
 
@@ -174,7 +176,7 @@ TEST(StreamGroups, take_no_engine_from_programs_and_stay_apart_from_their_contex
   });
 }
 
-TEST(StreamGroups, a_thousand_live_at_a_time) {
+TEST(StreamGroups, a_thousand_have_collectives_at_a_time) {
   run_ranks(2, {}, [](Runtime& runtime, int rank) {
     Stream stream(runtime);
     std::vector<StreamGroup> groups;
@@ -188,11 +190,40 @@ TEST(StreamGroups, a_thousand_live_at_a_time) {
       wrong += sum != 2 * chosen + 1;
     }
     EXPECT_EQ(wrong, 0U);
-    // Their contexts are used again: more groups than there are contexts.
-    groups.clear();
-    for (int count = 0; count < 3500; ++count) StreamGroup(runtime, stream);
-    StreamGroup last(runtime, stream);
-    expect_sum(last, std::uint64_t(rank), 1);
+  });
+}
+
+// More than ids and engines could tell apart; each with a collective while it lives, and messages.
+TEST(StreamGroups, a_hundred_thousand_are_made_and_freed) {
+  run_ranks(1, {}, [](Runtime& runtime, int) {
+    Stream stream(runtime);
+    for (const std::size_t live : {std::size_t{10'000}, std::size_t{90'000}}) {
+      std::vector<StreamGroup> groups;
+      groups.reserve(live);
+      while (groups.size() < live) groups.emplace_back(runtime, stream);
+      for (const std::size_t place : {std::size_t{0}, live / 2, live - 1}) {
+        std::uint64_t got = 0;
+        EXPECT_EQ(groups[place].member().send({0, 0}, 1, bytes_of(place)), Outcome::ok);
+        EXPECT_EQ(groups[place].member().receive({0, 0}, 1, mutable_bytes_of(got)).outcome(), Outcome::ok);
+        EXPECT_EQ(got, place);
+        expect_sum(groups[place], 5, 5);
+      }
+    }
+  });
+}
+
+TEST(StreamGroups, five_thousand_of_two_ranks_follow_each_other_with_a_collective_each) {
+  run_ranks(2, {}, [](Runtime& runtime, int rank) {
+    Stream stream(runtime);
+    std::uint64_t wrong = 0;
+    for (std::uint64_t count = 0; count < 5000; ++count) {
+      StreamGroup group(runtime, stream);
+      std::uint64_t sum = 0;
+      wrong +=
+          group.collective().allreduce(count + std::uint64_t(rank), sum, operators::Sum{}) != Outcome::ok;
+      wrong += sum != 2 * count + 1;
+    }
+    EXPECT_EQ(wrong, 0U);
   });
 }
 

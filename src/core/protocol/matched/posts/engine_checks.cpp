@@ -13,8 +13,8 @@ MatchingEngine& check_engine(MatchingEngines& engines, std::uint32_t id, Matchin
                              const char* operation) {
   // Those beyond the engines of programs are there where something uses them; groups send to streams of peers
   // on devices that this rank does not have, too.
-  const bool has_groups = engines.find_existing(MatchingEngines::kBeyond) != nullptr;
-  MatchingEngine* engine = id < kEngineIds || has_groups ? engines.find(id) : engines.find_existing(id);
+  const bool may_be_made = id < kEngineIds || engines.allows_streams_of_peers();
+  MatchingEngine* engine = may_be_made ? engines.find(id) : engines.find_existing(id);
   if (engine == nullptr) [[unlikely]]
     base::refuse(
         ErrorClass::engine, operation,
