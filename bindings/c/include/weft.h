@@ -7,7 +7,9 @@
  * defaults. What these functions do is said where their C++ counterparts are declared; here is what C adds.
  *
  * Handles are made by ..._create() and destroyed by ..._destroy(), which takes null, too. What uses a runtime is
- * destroyed before it. Threads: as for the C++ counterparts; a handle may be used by any number of threads unless
+ * destroyed before it. A handle that belongs to another object (a stream's endpoint, a group's collective, a graph's
+ * completion object) is destroyed with that, and by nothing else. A null pointer, a handle of another kind and one that
+ * has been destroyed are WEFT_ERROR_ARGUMENT, or the value for errors of functions that return no weft_result. Threads: as for the C++ counterparts; a handle may be used by any number of threads unless
  * it is said otherwise.
  */
 #ifndef WEFT_H

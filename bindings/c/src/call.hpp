@@ -1,6 +1,8 @@
 // What every function of the C interface goes through: no exception leaves it, and what is wrong has a line.
 #pragma once
 
+#include "handle.hpp"
+
 #include <weft_c/base.h>
 
 #include <weft/binding/call_context.hpp>
@@ -9,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace weft::c {
@@ -47,10 +50,12 @@ Answer guarded_or(const char* function, Answer otherwise, const Call& call) noex
   }
 }
 
-/// Throws BadArgument unless there is an object.
+/// Throws BadArgument unless there is an object; of handles, one of this kind that has not been destroyed.
 template <class Object>
 Object& present(Object* object, const char* name) {
-  if (object == nullptr) throw BadArgument(std::string(name) + " is null");
+  if (object == nullptr) [[unlikely]]
+    throw BadArgument(std::string(name) + " is null");
+  if constexpr (requires { std::remove_const_t<Object>::kHandleKind; }) check_handle(object, name);
   return *object;
 }
 

@@ -31,7 +31,8 @@ weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoin
     weft::CollectiveOptions own{.timeout = weft::Timeout::of_nanoseconds(options.timeout_ns)};
     if (options.key != 0) own.key = options.key;
     weft::Runtime& there = present(runtime, "runtime").runtime;
-    const weft::Team team = options.team != nullptr ? options.team->team : weft::Team::world(there);
+    const weft::Team team =
+        options.team != nullptr ? present(options.team, "options->team").team : weft::Team::world(there);
     return with_own(endpoint, "a collective",
                     [&](auto& bound) { return std::make_unique<weft_collective>(there, bound, team, own); });
   });
@@ -45,7 +46,11 @@ int weft_collective_size(const weft_collective* collective) {
   return guarded(__func__, [&] { return present(collective, "collective").there->size(); });
 }
 
-void weft_collective_destroy(weft_collective* collective) { delete collective; }
+weft_result weft_collective_destroy(weft_collective* collective) {
+  return destroy(__func__, collective, "collective", [](const weft_collective& which) {
+    refuse_borrowed(!which.collective, "collective", "a group of streams");
+  });
+}
 
 weft_result weft_collective_barrier(weft_collective* collective) {
   return guarded(__func__, [&] { return result_of(collective_in(collective).barrier()); });

@@ -9,13 +9,13 @@
 
 #include <optional>
 
-struct weft_team {
+struct weft_team : weft::c::Handle<weft::c::HandleKind::team> {
   weft_team() = default;
   explicit weft_team(weft::Team its_team) : team(std::move(its_team)) {}
   weft::Team team;
 };
 
-struct weft_collective {
+struct weft_collective : weft::c::Handle<weft::c::HandleKind::collective> {
   template <class Endpoint>
   weft_collective(weft::Runtime& runtime, Endpoint& endpoint, const weft::Team& team,
                   const weft::CollectiveOptions& options)

@@ -6,7 +6,9 @@
 
 using namespace weft::c;
 
-struct weft_collective_operation {
+struct weft_collective_operation : Handle<HandleKind::collective_operation> {
+  explicit weft_collective_operation(weft::CollectiveOperation its_operation)
+      : operation(std::move(its_operation)) {}
   weft::CollectiveOperation operation;
 };
 
@@ -85,9 +87,8 @@ weft_result weft_collective_post(weft_collective* collective, const weft_collect
                                  weft_completion* completion, void* user_data) {
   return guarded(__func__, [&]() -> weft_result {
     weft::Collective& all = collective_in(collective);
-    all.post(
-        all.make(Arguments(arguments, all).own()),
-        {.completion = completion != nullptr ? completion->object.get() : nullptr, .user_data = user_data});
+    all.post(all.make(Arguments(arguments, all).own()),
+             {.completion = completion_in(completion, "completion"), .user_data = user_data});
     return WEFT_POSTED;
   });
 }
@@ -105,7 +106,9 @@ weft_result weft_collective_operation_create(weft_collective* collective,
   });
 }
 
-void weft_collective_operation_destroy(weft_collective_operation* operation) { delete operation; }
+weft_result weft_collective_operation_destroy(weft_collective_operation* operation) {
+  return destroy(__func__, operation, "operation");
+}
 
 weft_result weft_collective_operation_start(weft_collective_operation* operation) {
   return guarded(__func__, [&]() -> weft_result {

@@ -107,10 +107,10 @@ weft_result weft_handler_create(weft_handler handler, void* context, weft_comple
   });
 }
 
-void weft_completion_destroy(weft_completion* completion) {
-  // That of a graph belongs to the graph.
-  if (completion != nullptr && completion->kind == weft_completion::Kind::graph) return;
-  delete completion;
+weft_result weft_completion_destroy(weft_completion* completion) {
+  return destroy(__func__, completion, "completion", [](const weft_completion& which) {
+    refuse_borrowed(which.kind == weft_completion::Kind::graph, "completion", "a graph");
+  });
 }
 
 weft_result weft_expose(weft_runtime* runtime, weft_completion* completion, const weft_expose_options* given,

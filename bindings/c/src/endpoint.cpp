@@ -13,7 +13,7 @@ weft_probed probed(const weft::ProbedMessage& found) {
 
 template <class Condition>
 weft_result wait_for(weft_endpoint* endpoint, int64_t timeout_ns, const Condition& condition) {
-  return waiting_with(endpoint, [&](auto& there) {
+  return with_endpoint_or_stream(endpoint, [&](auto& there) {
     if (timeout_ns == 0) {
       there.wait_until(condition);
       return WEFT_OK + 0;
@@ -36,12 +36,18 @@ weft_result weft_endpoint_create(weft_runtime* runtime, const weft_endpoint_opti
     const bool is_serial = options.flags == WEFT_SERIAL;
     weft::Runtime& there = present(runtime, "runtime").runtime;
     return options.device != nullptr
-               ? std::make_unique<weft_endpoint>(there, options.device->device, is_serial)
+               ? std::make_unique<weft_endpoint>(there, present(options.device, "options->device").device,
+                                                 is_serial)
                : std::make_unique<weft_endpoint>(there, there, is_serial);
   });
 }
 
-void weft_endpoint_destroy(weft_endpoint* endpoint) { delete endpoint; }
+weft_result weft_endpoint_destroy(weft_endpoint* endpoint) {
+  return destroy(__func__, endpoint, "endpoint", [](weft_endpoint& which) {
+    refuse_borrowed(std::holds_alternative<weft::Stream*>(which.endpoint), "endpoint", "a stream");
+    const SerialUse::Entry nobody_is_inside(which.use);
+  });
+}
 
 weft_result weft_post_am(weft_endpoint* endpoint, int peer, weft_remote remote, const void* data, size_t size,
                          const weft_options* options) {
@@ -66,47 +72,36 @@ weft_result weft_send_am(weft_endpoint* endpoint, int peer, weft_remote remote, 
 weft_result weft_post_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data, size_t size,
                            const weft_options* options) {
   return guarded(__func__, [&] {
-    weft::SendHandle handle;
-    const auto own = send_options(options, &handle);
-    const weft_result result = with(endpoint, [&](auto& there) {
+    const auto own = send_options(options);
+    return with(endpoint, [&](auto& there) {
       return with_tag(options, tag, [&](const auto& what) {
         return result_of(there.post_send(peer, what, bytes_at(data, size), own));
       });
     });
-    if (own.handle != nullptr) store(handle, *options->send_handle);
-    return result;
   });
 }
 
 weft_result weft_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data, size_t size,
                       const weft_options* options) {
   return guarded(__func__, [&] {
-    weft::SendHandle handle;
-    const auto own = send_options(options, &handle);
-    const weft_result result = with(endpoint, [&](auto& there) {
+    const auto own = send_options(options);
+    return with(endpoint, [&](auto& there) {
       return with_tag(options, tag, [&](const auto& what) {
         return result_of(there.send(peer, what, bytes_at(data, size), own));
       });
     });
-    if (own.handle != nullptr) store(handle, *options->send_handle);
-    return result;
   });
 }
 
 weft_result weft_post_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer, size_t size,
                               const weft_options* options) {
-  return guarded(__func__, [&]() -> weft_result {
-    weft::ReceiveHandle handle;
-    const auto own = receive_options(options, &handle);
-    if (own.completion == nullptr)
-      throw BadArgument("options->completion is null: a receive that is posted needs a completion object");
-    const weft_result result = with(endpoint, [&](auto& there) {
+  return guarded(__func__, [&] {
+    const auto own = posted_receive_options(options);
+    return with(endpoint, [&](auto& there) {
       return with_tag(options, tag, [&](const auto& what) {
         return result_of(there.post_receive(source, what, buffer_at(buffer, size), own));
       });
     });
-    if (own.handle != nullptr) store(handle, *options->handle);
-    return result;
   });
 }
 
@@ -127,14 +122,14 @@ weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void
 
 int weft_cancel(weft_endpoint* endpoint, const weft_receive_handle* handle) {
   return guarded(__func__, [&] {
-    const weft::ReceiveHandle own = handle_in(present(handle, "handle"));
+    const auto own = handle_in<weft::ReceiveHandle>(handle);
     return with(endpoint, [&](auto& there) { return there.cancel(own) ? 1 : 0; });
   });
 }
 
 int weft_cancel_send(weft_endpoint* endpoint, const weft_send_handle* handle) {
   return guarded(__func__, [&] {
-    const weft::SendHandle own = handle_in(present(handle, "handle"));
+    const auto own = handle_in<weft::SendHandle>(handle);
     return with(endpoint, [&](auto& there) { return there.cancel(own) ? 1 : 0; });
   });
 }
@@ -172,8 +167,9 @@ weft_result weft_wait_probe(weft_endpoint* endpoint, int source, uint64_t tag, c
 }
 
 size_t weft_progress(weft_endpoint* endpoint) {
-  return guarded_or<size_t>(__func__, 0,
-                            [&] { return with(endpoint, [](auto& there) { return there.progress(); }); });
+  return guarded_or<size_t>(__func__, 0, [&] {
+    return with_endpoint_or_stream(endpoint, [](auto& there) { return there.progress(); });
+  });
 }
 
 weft_result weft_wait_queue(weft_endpoint* endpoint, weft_completion* queue, int64_t timeout_ns,
@@ -192,7 +188,7 @@ weft_result weft_wait_counter(weft_endpoint* endpoint, weft_completion* counter,
                               int64_t timeout_ns) {
   return guarded(__func__, [&] {
     auto& object = of_kind<weft::Counter>(counter, "counter");
-    return waiting_with(endpoint, [&](auto& there) {
+    return with_endpoint_or_stream(endpoint, [&](auto& there) {
       if (timeout_ns == 0) {
         there.wait(object, target);
         return WEFT_OK + 0;
@@ -210,7 +206,7 @@ weft_result weft_wait_synchronizer(weft_endpoint* endpoint, weft_completion* syn
                                    int64_t timeout_ns) {
   return guarded(__func__, [&] {
     auto& object = of_kind<weft::Synchronizer>(synchronizer, "synchronizer");
-    return waiting_with(endpoint, [&](auto& there) {
+    return with_endpoint_or_stream(endpoint, [&](auto& there) {
       if (timeout_ns != 0) return waited(there.wait_for(object, weft::Timeout::of_nanoseconds(timeout_ns)));
       there.wait_ready(object);
       return WEFT_OK + 0;

@@ -9,11 +9,12 @@
 
 using namespace weft::c;
 
-struct weft_graph {
+struct weft_graph : Handle<HandleKind::graph> {
   weft_graph()
-      : completion(weft_completion::Kind::graph, std::make_unique<weft::Graph>()),
-        graph(static_cast<weft::Graph&>(*completion.object)) {}
-  weft_completion completion;
+      : completion(
+            std::make_unique<weft_completion>(weft_completion::Kind::graph, std::make_unique<weft::Graph>())),
+        graph(static_cast<weft::Graph&>(*completion->object)) {}
+  const std::unique_ptr<weft_completion> completion;
   weft::Graph& graph;
   std::vector<weft::Graph::Node> nodes;
 };
@@ -86,12 +87,12 @@ weft_result weft_graph_create(weft_graph** graph) {
   return create(__func__, graph, "graph", [] { return std::make_unique<weft_graph>(); });
 }
 
-void weft_graph_destroy(weft_graph* graph) { delete graph; }
+weft_result weft_graph_destroy(weft_graph* graph) { return destroy(__func__, graph, "graph"); }
 
 weft_result weft_graph_add_send(weft_graph* graph, weft_endpoint* endpoint, int peer, uint64_t tag,
                                 const void* data, size_t size, const weft_options* options, uint32_t* node) {
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
-    return add_post(own, endpoint, of_node(options, send_options(options, nullptr)),
+    return add_post(own, endpoint, of_node(options, send_options(options)),
                     [peer, tag = checked_tag(options, tag), bytes = bytes_at(data, size)](
                         auto& there, const weft::SendOptions& how) {
                       return tag([&](const auto& what) { return there.post_send(peer, what, bytes, how); });
@@ -103,7 +104,7 @@ weft_result weft_graph_add_receive(weft_graph* graph, weft_endpoint* endpoint, i
                                    void* buffer, size_t size, const weft_options* options, uint32_t* node) {
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
     return add_post(
-        own, endpoint, of_node(options, receive_options(options, nullptr)),
+        own, endpoint, of_node(options, receive_options(options)),
         [source, tag = checked_tag(options, tag), room = buffer_at(buffer, size)](
             auto& there, const weft::ReceiveOptions& how) {
           return tag([&](const auto& what) { return there.post_receive(source, what, room, how); });
@@ -167,13 +168,14 @@ weft_result weft_graph_order(weft_graph* graph, uint32_t before, uint32_t after)
 
 weft_result weft_graph_set_completion(weft_graph* graph, weft_completion* completion, void* user_data) {
   return guarded(__func__, [&] {
-    graph_in(graph).set_completion(completion != nullptr ? completion->object.get() : nullptr, user_data);
+    graph_in(graph).set_completion(completion_in(completion, "completion"), user_data);
     return WEFT_OK;
   });
 }
 
 weft_completion* weft_graph_completion(weft_graph* graph) {
-  return guarded_or<weft_completion*>(__func__, nullptr, [&] { return &present(graph, "graph").completion; });
+  return guarded_or<weft_completion*>(__func__, nullptr,
+                                      [&] { return present(graph, "graph").completion.get(); });
 }
 
 weft_result weft_graph_prepare(weft_graph* graph) {
@@ -197,7 +199,7 @@ int weft_graph_test(weft_graph* graph) {
 weft_result weft_graph_wait(weft_graph* graph, weft_endpoint* endpoint, int64_t timeout_ns) {
   return guarded(__func__, [&] {
     weft::Graph& own = graph_in(graph);
-    const bool has_ended = waiting_with(endpoint, [&](auto& there) {
+    const bool has_ended = with_endpoint_or_stream(endpoint, [&](auto& there) {
       if (timeout_ns == 0) {
         static_cast<void>(there.wait(own));
         return true;

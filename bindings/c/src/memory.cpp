@@ -124,18 +124,18 @@ extern "C" {
 weft_result weft_region_allocate(weft_runtime* runtime, size_t size, weft_region** region) {
   return create(__func__, region, "region", [&] {
     return std::make_unique<weft_region>(
-        weft_region{weft::MemoryRegion::allocate(present(runtime, "runtime").runtime, size)});
+        weft::MemoryRegion::allocate(present(runtime, "runtime").runtime, size));
   });
 }
 
 weft_result weft_region_register(weft_runtime* runtime, void* memory, size_t size, weft_region** region) {
   return create(__func__, region, "region", [&] {
     return std::make_unique<weft_region>(
-        weft_region{weft::MemoryRegion(present(runtime, "runtime").runtime, buffer_at(memory, size))});
+        weft::MemoryRegion(present(runtime, "runtime").runtime, buffer_at(memory, size)));
   });
 }
 
-void weft_region_destroy(weft_region* region) { delete region; }
+weft_result weft_region_destroy(weft_region* region) { return destroy(__func__, region, "region"); }
 
 void* weft_region_data(const weft_region* region) {
   return guarded_or<void*>(__func__, nullptr,
@@ -277,15 +277,12 @@ weft_result weft_post_am_packet(weft_endpoint* endpoint, int peer, weft_remote r
 weft_result weft_post_send_packet(weft_endpoint* endpoint, int peer, uint64_t tag, void* packet, size_t size,
                                   const weft_options* options) {
   return guarded(__func__, [&] {
-    weft::SendHandle handle;
-    const auto own = send_options(options, &handle);
-    const weft_result result = post_packet(endpoint, packet, size, [&](auto& there, weft::Packet& owned) {
+    const auto own = send_options(options);
+    return post_packet(endpoint, packet, size, [&](auto& there, weft::Packet& owned) {
       return with_tag(options, tag, [&](const auto& what) {
         return there.post_send(peer, what, std::move(owned), size, own);
       });
     });
-    if (own.handle != nullptr) store(handle, *options->send_handle);
-    return result;
   });
 }
 

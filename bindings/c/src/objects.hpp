@@ -2,6 +2,7 @@
 #pragma once
 
 #include "call.hpp"
+#include "serial_use.hpp"
 
 #include <weft_c/completion.h>
 #include <weft_c/endpoint.h>
@@ -18,34 +19,36 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <variant>
 
-struct weft_runtime {
+struct weft_runtime : weft::c::Handle<weft::c::HandleKind::runtime> {
   explicit weft_runtime(const weft::RuntimeOptions& options) : runtime(options) {}
   weft::Runtime runtime;
 };
 
-struct weft_device {
+struct weft_device : weft::c::Handle<weft::c::HandleKind::device> {
   weft_device(weft::Runtime& runtime, const weft::DeviceOptions& options) : device(runtime, options) {}
   weft::Device device;
 };
 
-struct weft_engine {
+struct weft_engine : weft::c::Handle<weft::c::HandleKind::engine> {
   weft_engine(weft::Runtime& runtime, const weft::MatchingEngineOptions& options)
       : engine(runtime, options) {}
   weft::MatchingEngine engine;
 };
 
-struct weft_region {
+struct weft_region : weft::c::Handle<weft::c::HandleKind::region> {
+  explicit weft_region(weft::MemoryRegion its_region) : region(std::move(its_region)) {}
   weft::MemoryRegion region;
 };
 
-struct weft_context {
+struct weft_context : weft::c::Handle<weft::c::HandleKind::context> {
   explicit weft_context(weft::MatchingContext its_context) : context(std::move(its_context)) {}
   weft::MatchingContext context;
 };
 
-struct weft_endpoint {
+struct weft_endpoint : weft::c::Handle<weft::c::HandleKind::endpoint> {
   /// That of a stream, which owns it.
   weft_endpoint(weft::Runtime& its_runtime, weft::Stream& stream) : runtime(its_runtime), endpoint(&stream) {}
   template <class Bound>
@@ -57,10 +60,11 @@ struct weft_endpoint {
   }
   weft::Runtime& runtime;
   std::variant<std::monostate, weft::Endpoint, weft::SerialEndpoint, weft::Stream*> endpoint;
+  weft::c::SerialUse use;  // of a SerialEndpoint
 };
 
 /// A completion object of any kind.
-struct weft_completion {
+struct weft_completion : weft::c::Handle<weft::c::HandleKind::completion> {
   enum class Kind { queue, counter, synchronizer, handler, graph };
 
   template <class Object>
@@ -72,21 +76,26 @@ struct weft_completion {
 
 namespace weft::c {
 
-/// Calls with the endpoint, of whichever kind it is; that of a stream is entered for the call.
+/// Calls with the endpoint, of whichever kind it is, or with the stream of which it is.
+template <class Call>
+decltype(auto) with_endpoint_or_stream(weft_endpoint* handle, const Call& call) {
+  weft_endpoint& there = present(handle, "endpoint");
+  if (auto* const serial = std::get_if<SerialEndpoint>(&there.endpoint)) {
+    const SerialUse::Entry entry(there.use);
+    return call(*serial);
+  }
+  if (auto* const stream = std::get_if<Stream*>(&there.endpoint)) return call(**stream);
+  return call(std::get<Endpoint>(there.endpoint));
+}
+/// Calls with the endpoint; that of a stream is entered for the call.
 template <class Call>
 decltype(auto) with(weft_endpoint* handle, const Call& call) {
-  auto& endpoint = present(handle, "endpoint").endpoint;
-  if (auto* const serial = std::get_if<SerialEndpoint>(&endpoint)) return call(*serial);
-  if (auto* const stream = std::get_if<Stream*>(&endpoint)) return (*stream)->with(call);
-  return call(std::get<Endpoint>(endpoint));
-}
-/// with(), for waits: those of a stream attend to other streams as well.
-template <class Call>
-decltype(auto) waiting_with(weft_endpoint* handle, const Call& call) {
-  auto& endpoint = present(handle, "endpoint").endpoint;
-  if (auto* const stream = std::get_if<Stream*>(&endpoint)) return call(**stream);
-  if (auto* const serial = std::get_if<SerialEndpoint>(&endpoint)) return call(*serial);
-  return call(std::get<Endpoint>(endpoint));
+  return with_endpoint_or_stream(handle, [&](auto& there) -> decltype(auto) {
+    if constexpr (std::is_same_v<decltype(there), Stream&>)
+      return there.with(call);
+    else
+      return call(there);
+  });
 }
 /// with(), for `what` keeps the endpoint. Throws BadArgument for that of a stream.
 template <class Call>
@@ -107,6 +116,10 @@ decltype(auto) with_own(weft_endpoint* handle, const char* what, const Call& cal
   return weft_completion::Kind::synchronizer;
 }
 
+/// The object; null where there is none. Throws BadArgument.
+[[nodiscard]] inline Completion* completion_in(weft_completion* handle, const char* name) {
+  return handle != nullptr ? present(handle, name).object.get() : nullptr;
+}
 /// The object, which must be of this kind.
 template <class Object>
 Object& of_kind(const weft_completion* handle, const char* name) {
@@ -132,6 +145,26 @@ inline void store(weft_message& memory, Message&& message) noexcept {
 [[nodiscard]] inline RemoteCompletion remote_of(weft_remote bits) noexcept {
   return {static_cast<std::uint16_t>(bits >> 48), static_cast<std::uint16_t>(bits >> 32),
           static_cast<std::uint8_t>(bits)};
+}
+
+/// Destroys the object of a handle, after `check(object)`, which may throw BadArgument; null has none.
+template <class Object, class Check>
+weft_result destroy(const char* function, Object* handle, const char* name, const Check& check) noexcept {
+  if (handle == nullptr) return WEFT_OK;
+  return guarded(function, [&] {
+    check(present(handle, name));
+    delete handle;
+    return WEFT_OK;
+  });
+}
+template <class Object>
+weft_result destroy(const char* function, Object* handle, const char* name) noexcept {
+  return destroy(function, handle, name, [](const Object&) {});
+}
+/// Throws BadArgument for the handle of a part, which its `owner` destroys.
+inline void refuse_borrowed(bool is_borrowed, const char* name, const char* owner) {
+  if (is_borrowed)
+    throw BadArgument(std::string(name) + " belongs to " + owner + ", with which it is destroyed");
 }
 
 /// Makes an object and hands it over.

@@ -1,7 +1,6 @@
 #include "post_options.hpp"
 
 #include <cstring>
-#include <type_traits>
 
 namespace weft::c {
 
@@ -59,7 +58,7 @@ ActiveMessageOptions active_message_options(const weft_options* given) {
           .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
 }
 
-SendOptions send_options(const weft_options* given, SendHandle* handle) {
+SendOptions send_options(const weft_options* given) {
   const weft_options options = checked(given, kCompletion | kTimeout | kClass | kMatching | kDevice | kSend);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
@@ -71,11 +70,11 @@ SendOptions send_options(const weft_options* given, SendHandle* handle) {
           .message_class = static_cast<MessageClass>(options.message_class),
           .timeout = Timeout::of_nanoseconds(options.timeout_ns),
           .synchronous = (options.flags & WEFT_SYNCHRONOUS) != 0,
-          .handle = options.send_handle != nullptr ? handle : nullptr};
+          .handle = handle_at<SendHandle>(options.send_handle)};
 }
 
 ContextTag tag_in_context(const weft_options& options, std::uint64_t tag) {
-  const MatchingContext& context = options.context->context;
+  const MatchingContext& context = present(options.context, "options->context").context;
   if (tag == WEFT_ANY_TAG && options.part == 0 && context.count() == 1) return context.any_tag();
   if (tag > UINT32_MAX)
     throw BadArgument("tag is " + std::to_string(tag) +
@@ -83,7 +82,7 @@ ContextTag tag_in_context(const weft_options& options, std::uint64_t tag) {
   return context.tag(static_cast<std::uint32_t>(tag), options.part);
 }
 
-ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle) {
+ReceiveOptions receive_options(const weft_options* given) {
   const weft_options options = checked(given, kCompletion | kTimeout | kMatching | kMask | kHandle);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
@@ -91,7 +90,7 @@ ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle)
           .engine = options.engine,
           .may_retry = may_retry(options),
           .may_complete_now = may_complete_now(options),
-          .handle = options.handle != nullptr ? handle : nullptr,
+          .handle = handle_at<ReceiveHandle>(options.handle),
           .timeout = Timeout::of_nanoseconds(options.timeout_ns),
           .tag_mask = ~options.ignored_tag_bits};
 }
@@ -127,18 +126,11 @@ AccessOptions access_options(const weft_options* given) {
           .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
 }
 
-static_assert(sizeof(ReceiveHandle) <= sizeof(weft_receive_handle));
-static_assert(std::is_trivially_copyable_v<ReceiveHandle>);
-
-void store(const ReceiveHandle& handle, weft_receive_handle& memory) noexcept {
-  memory = {};
-  std::memcpy(&memory, &handle, sizeof handle);
-}
-
-ReceiveHandle handle_in(const weft_receive_handle& memory) noexcept {
-  ReceiveHandle handle;
-  std::memcpy(static_cast<void*>(&handle), &memory, sizeof handle);
-  return handle;
+ReceiveOptions posted_receive_options(const weft_options* given) {
+  const ReceiveOptions own = receive_options(given);
+  if (own.completion == nullptr)
+    throw BadArgument("options->completion is null: a receive that is posted needs a completion object");
+  return own;
 }
 
 static_assert(sizeof(weft_remote_region) == sizeof(RemoteRegion));
@@ -147,20 +139,6 @@ RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset) {
   RemoteRegion region;
   std::memcpy(static_cast<void*>(&region), &present(key, "the key of the region"), sizeof region);
   return region.at(offset);
-}
-
-static_assert(sizeof(SendHandle) <= sizeof(weft_send_handle));
-static_assert(std::is_trivially_copyable_v<SendHandle>);
-
-void store(const SendHandle& handle, weft_send_handle& memory) noexcept {
-  memory = {};
-  std::memcpy(&memory, &handle, sizeof handle);
-}
-
-SendHandle handle_in(const weft_send_handle& memory) noexcept {
-  SendHandle handle;
-  std::memcpy(static_cast<void*>(&handle), &memory, sizeof handle);
-  return handle;
 }
 
 }  // namespace weft::c

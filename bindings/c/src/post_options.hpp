@@ -5,6 +5,10 @@
 
 #include <weft_c/memory.h>
 
+#include <cstring>
+#include <new>
+#include <type_traits>
+
 namespace weft::c {
 
 /// Fields of weft_options that only some operations have.
@@ -24,8 +28,8 @@ enum Field : unsigned {
 /// Throws BadArgument for a value that is none, and for a field that the operation does not have.
 [[nodiscard]] weft_options checked(const weft_options* given, unsigned fields);
 
-[[nodiscard]] inline Completion* completion_of(const weft_options& options) noexcept {
-  return options.completion != nullptr ? options.completion->object.get() : nullptr;
+[[nodiscard]] inline Completion* completion_of(const weft_options& options) {
+  return completion_in(options.completion, "options->completion");
 }
 [[nodiscard]] inline bool may_complete_now(const weft_options& options) noexcept {
   return (options.flags & WEFT_MAY_COMPLETE_NOW) != 0;
@@ -35,10 +39,10 @@ enum Field : unsigned {
 }
 
 [[nodiscard]] ActiveMessageOptions active_message_options(const weft_options* given);
-/// `handle`: filled by the library in place of the program's.
-[[nodiscard]] SendOptions send_options(const weft_options* given, SendHandle* handle);
-/// `handle`: filled by the library in place of the program's.
-[[nodiscard]] ReceiveOptions receive_options(const weft_options* given, ReceiveHandle* handle);
+[[nodiscard]] SendOptions send_options(const weft_options* given);
+[[nodiscard]] ReceiveOptions receive_options(const weft_options* given);
+/// With a completion object, which graphs supply themselves.
+[[nodiscard]] ReceiveOptions posted_receive_options(const weft_options* given);
 /// Of receives that wait, and of probes.
 [[nodiscard]] ReceiveOptions waiting_receive_options(const weft_options* given);
 [[nodiscard]] ReceiveOptions probe_options(const weft_options* given);
@@ -54,11 +58,23 @@ decltype(auto) with_tag(const weft_options* given, std::uint64_t tag, const Call
   return call(tag_in_context(options, tag));
 }
 
-/// A handle in the memory of the program, and back.
-void store(const ReceiveHandle& handle, weft_receive_handle& memory) noexcept;
-[[nodiscard]] ReceiveHandle handle_in(const weft_receive_handle& memory) noexcept;
-void store(const SendHandle& handle, weft_send_handle& memory) noexcept;
-[[nodiscard]] SendHandle handle_in(const weft_send_handle& memory) noexcept;
+/// Makes a handle in the memory of the program, where the library fills it before the post returns, and a
+/// wait before it waits; null: none is wanted.
+template <class Handle, class Memory>
+[[nodiscard]] Handle* handle_at(Memory* memory) noexcept {
+  static_assert(sizeof(Handle) <= sizeof(Memory) && alignof(Handle) <= alignof(Memory));
+  static_assert(std::is_trivially_copyable_v<Handle>);
+  if (memory == nullptr) return nullptr;
+  *memory = {};
+  return new (memory) Handle;
+}
+/// The handle in that memory, wherever the program has copied it. Throws BadArgument.
+template <class Handle, class Memory>
+[[nodiscard]] Handle handle_in(const Memory* memory) {
+  Handle handle;
+  std::memcpy(static_cast<void*>(&handle), &present(memory, "handle"), sizeof handle);
+  return handle;
+}
 
 /// A place in a region of a peer.
 [[nodiscard]] RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset);

@@ -6,26 +6,29 @@
 
 #include <weft/stream/stream_group.hpp>
 
-#include <optional>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 using namespace weft::c;
 
-struct weft_stream {
+struct weft_stream : Handle<HandleKind::stream> {
   weft_stream(weft::Runtime& runtime, weft::Stream&& its_stream)
-      : stream(std::move(its_stream)), endpoint(runtime, stream) {}
+      : stream(std::move(its_stream)), endpoint(std::make_unique<weft_endpoint>(runtime, stream)) {}
   weft::Stream stream;
-  weft_endpoint endpoint;
+  const std::unique_ptr<weft_endpoint> endpoint;
+  bool is_closed = false;
 };
 
-struct weft_stream_group {
+struct weft_stream_group : Handle<HandleKind::stream_group> {
   explicit weft_stream_group(weft::StreamGroup&& its_group) : group(std::move(its_group)) {
     const std::uint32_t own = group.streams_of(group.rank());
     for (std::uint32_t index = 0; index < own; ++index) members.push_back(group.member(index));
   }
   weft::StreamGroup group;
   std::vector<weft::GroupStream> members;
-  std::optional<weft_collective> collective;
+  std::mutex mutex;  // guards `collective`, for which several threads may ask
+  std::unique_ptr<weft_collective> collective;
 };
 
 namespace {
@@ -57,7 +60,7 @@ void check_free(const weft_options* given) {
 std::uint32_t checked_tag(std::uint64_t tag) {
   if (tag > UINT32_MAX)
     throw BadArgument("tag is " + std::to_string(tag) +
-                      ": in a group of streams it must be below 2^32, or WEFT_ANY_TAG of a receive");
+                      ": in a group of streams it must be below 2^32, or WEFT_ANY_TAG of a receive or probe");
   return static_cast<std::uint32_t>(tag);
 }
 
@@ -90,11 +93,17 @@ weft_result weft_stream_null(weft_runtime* runtime, weft_stream** stream) {
   });
 }
 
-void weft_stream_destroy(weft_stream* stream) { delete stream; }
+weft_result weft_stream_destroy(weft_stream* stream) {
+  return destroy(__func__, stream, "stream", [](weft_stream& which) {
+    // Throws where another thread is inside.
+    if (!which.is_closed && !which.stream.is_null()) static_cast<void>(which.stream.enter());
+  });
+}
 
 weft_result weft_stream_close(weft_stream* stream) {
   return guarded(__func__, [&] {
     stream_in(stream).close();
+    stream->is_closed = true;
     return WEFT_OK;
   });
 }
@@ -104,7 +113,8 @@ uint32_t weft_stream_index(const weft_stream* stream) {
 }
 
 weft_endpoint* weft_stream_endpoint(weft_stream* stream) {
-  return guarded_or<weft_endpoint*>(__func__, nullptr, [&] { return &present(stream, "stream").endpoint; });
+  return guarded_or<weft_endpoint*>(__func__, nullptr,
+                                    [&] { return present(stream, "stream").endpoint.get(); });
 }
 
 weft_result weft_stream_group_create(weft_runtime* runtime, weft_stream* const* streams, size_t count,
@@ -114,7 +124,7 @@ weft_result weft_stream_group_create(weft_runtime* runtime, weft_stream* const* 
     if (count != 0) present(streams, "streams");
     std::vector<weft::Stream*> own;
     for (std::size_t index = 0; index < count; ++index)
-      own.push_back(streams[index] != nullptr ? &streams[index]->stream : nullptr);
+      own.push_back(streams[index] != nullptr ? &present(streams[index], "a stream").stream : nullptr);
     return std::make_unique<weft_stream_group>(weft::StreamGroup(
         present(runtime, "runtime").runtime, own, {.collective_index = options.collective_index}));
   });
@@ -126,7 +136,7 @@ weft_result weft_stream_group_duplicate(const weft_stream_group* group, weft_str
   });
 }
 
-void weft_stream_group_destroy(weft_stream_group* group) { delete group; }
+weft_result weft_stream_group_destroy(weft_stream_group* group) { return destroy(__func__, group, "group"); }
 
 int weft_stream_group_streams(const weft_stream_group* group, int rank) {
   return guarded(__func__, [&] { return static_cast<int>(present(group, "group").group.streams_of(rank)); });
@@ -135,21 +145,19 @@ int weft_stream_group_streams(const weft_stream_group* group, int rank) {
 weft_collective* weft_stream_group_collective(weft_stream_group* group) {
   return guarded_or<weft_collective*>(__func__, nullptr, [&] {
     auto& own = present(group, "group");
-    if (!own.collective) own.collective.emplace(own.group.collective());
-    return &*own.collective;
+    const std::lock_guard lock(own.mutex);
+    if (own.collective == nullptr) own.collective = std::make_unique<weft_collective>(own.group.collective());
+    return own.collective.get();
   });
 }
 
 weft_result weft_stream_post_send(weft_stream_group* group, uint32_t index, weft_stream_address to,
                                   uint64_t tag, const void* data, size_t size, const weft_options* options) {
   return guarded(__func__, [&] {
-    weft::SendHandle handle;
     check_free(options);
-    const auto own = send_options(options, &handle);
-    const weft_result result = result_of(
+    const auto own = send_options(options);
+    return result_of(
         member_of(group, index).post_send(own_address(to), checked_tag(tag), bytes_at(data, size), own));
-    if (own.handle != nullptr) store(handle, *options->send_handle);
-    return result;
   });
 }
 
@@ -157,7 +165,7 @@ weft_result weft_stream_send(weft_stream_group* group, uint32_t index, weft_stre
                              const void* data, size_t size, const weft_options* options) {
   return guarded(__func__, [&] {
     check_free(options);
-    const auto own = send_options(options, nullptr);
+    const auto own = send_options(options);
     return result_of(
         member_of(group, index).send(own_address(to), checked_tag(tag), bytes_at(data, size), own));
   });
@@ -165,18 +173,13 @@ weft_result weft_stream_send(weft_stream_group* group, uint32_t index, weft_stre
 
 weft_result weft_stream_post_receive(weft_stream_group* group, uint32_t index, weft_stream_address from,
                                      uint64_t tag, void* buffer, size_t size, const weft_options* options) {
-  return guarded(__func__, [&]() -> weft_result {
-    weft::ReceiveHandle handle;
+  return guarded(__func__, [&] {
     check_free(options);
-    const auto own = receive_options(options, &handle);
-    if (own.completion == nullptr)
-      throw BadArgument("options->completion is null: a receive that is posted needs a completion object");
+    const auto own = posted_receive_options(options);
     weft::GroupStream& member = member_of(group, index);
-    const weft_result result = with_stream_tag(tag, [&](auto what) {
+    return with_stream_tag(tag, [&](auto what) {
       return result_of(member.post_receive(own_address(from), what, buffer_at(buffer, size), own));
     });
-    if (own.handle != nullptr) store(handle, *options->handle);
-    return result;
   });
 }
 
@@ -197,16 +200,24 @@ weft_result weft_stream_receive(weft_stream_group* group, uint32_t index, weft_s
 }
 
 int weft_stream_cancel(weft_stream_group* group, uint32_t index, const weft_receive_handle* handle) {
-  return guarded(
-      __func__, [&] { return member_of(group, index).cancel(handle_in(present(handle, "handle"))) ? 1 : 0; });
+  return guarded(__func__, [&] {
+    return member_of(group, index).cancel(handle_in<weft::ReceiveHandle>(handle)) ? 1 : 0;
+  });
+}
+
+int weft_stream_cancel_send(weft_stream_group* group, uint32_t index, const weft_send_handle* handle) {
+  return guarded(__func__,
+                 [&] { return member_of(group, index).cancel(handle_in<weft::SendHandle>(handle)) ? 1 : 0; });
 }
 
 weft_result weft_stream_probe(weft_stream_group* group, uint32_t index, weft_stream_address from,
-                              uint32_t tag, weft_probed* found) {
+                              uint64_t tag, weft_probed* found) {
   return guarded(__func__, [&]() -> weft_result {
     present(found, "found");
     weft::ProbedMessage there_is;
-    if (!member_of(group, index).probe(own_address(from), tag, there_is)) return WEFT_NOTHING;
+    weft::GroupStream& member = member_of(group, index);
+    if (!with_stream_tag(tag, [&](auto what) { return member.probe(own_address(from), what, there_is); }))
+      return WEFT_NOTHING;
     *found = {.tag = there_is.tag, .length = there_is.length, .peer = there_is.peer, .reserved = 0};
     return WEFT_OK;
   });

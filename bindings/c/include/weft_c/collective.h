@@ -22,7 +22,7 @@ typedef struct weft_collective_options {
  * operations in the same order. The endpoint outlives it. */
 WEFT_C_API weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoint,
                                               const weft_collective_options* options, weft_collective** collective);
-WEFT_C_API void weft_collective_destroy(weft_collective* collective);
+WEFT_C_API weft_result weft_collective_destroy(weft_collective* collective);
 /* The rank of the caller in the team, and the number of members. */
 WEFT_C_API int weft_collective_rank(const weft_collective* collective);
 WEFT_C_API int weft_collective_size(const weft_collective* collective);
@@ -133,7 +133,7 @@ WEFT_C_API weft_result weft_collective_operation_create(weft_collective* collect
                                                         const weft_collective_arguments* arguments,
                                                         weft_collective_operation** operation);
 /* It has ended, or was never started. */
-WEFT_C_API void weft_collective_operation_destroy(weft_collective_operation* operation);
+WEFT_C_API weft_result weft_collective_operation_destroy(weft_collective_operation* operation);
 WEFT_C_API weft_result weft_collective_operation_start(weft_collective_operation* operation);
 /* 1: it has ended; 0: not yet. Does not progress. */
 WEFT_C_API int weft_collective_operation_test(weft_collective_operation* operation);

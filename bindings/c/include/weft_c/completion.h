@@ -42,7 +42,7 @@ typedef void (*weft_handler)(void* context, const weft_message* message);
 WEFT_C_API weft_result weft_handler_create(weft_handler handler, void* context, weft_completion** completion);
 
 /* Of any kind, also while operations name it: receives are cancelled, other operations are waited for. */
-WEFT_C_API void weft_completion_destroy(weft_completion* completion);
+WEFT_C_API weft_result weft_completion_destroy(weft_completion* completion);
 
 typedef struct weft_expose_options {
   size_t size;     /* sizeof(weft_expose_options) */

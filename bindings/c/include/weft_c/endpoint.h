@@ -23,7 +23,7 @@ typedef struct weft_endpoint_options {
 
 WEFT_C_API weft_result weft_endpoint_create(weft_runtime* runtime, const weft_endpoint_options* options,
                                             weft_endpoint** endpoint);
-WEFT_C_API void weft_endpoint_destroy(weft_endpoint* endpoint);
+WEFT_C_API weft_result weft_endpoint_destroy(weft_endpoint* endpoint);
 
 enum {
   /* An operation that ends during the post is WEFT_OK, and its completion object is not signalled: the faster choice. */

@@ -15,7 +15,7 @@ typedef struct weft_graph weft_graph;
 /* One thread builds and starts a graph, any number of times; between its start and its end it is not changed. */
 WEFT_C_API weft_result weft_graph_create(weft_graph** graph);
 /* A graph that runs: nodes that have not begun are cancelled, others waited for. */
-WEFT_C_API void weft_graph_destroy(weft_graph* graph);
+WEFT_C_API weft_result weft_graph_destroy(weft_graph* graph);
 
 /* Add a node, whose number `node` becomes: 0, 1, 2, ... Arguments are those of the posts of these names; `options` are copied,
  * and have neither a completion object nor handles. Buffers, endpoints and contexts outlive the graph. */

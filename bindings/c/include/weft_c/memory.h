@@ -25,7 +25,7 @@ WEFT_C_API weft_result weft_region_allocate(weft_runtime* runtime, size_t size, 
 /* Memory of the program, which outlives the region. */
 WEFT_C_API weft_result weft_region_register(weft_runtime* runtime, void* memory, size_t size, weft_region** region);
 /* Returns when no peer accesses the memory any more. */
-WEFT_C_API void weft_region_destroy(weft_region* region);
+WEFT_C_API weft_result weft_region_destroy(weft_region* region);
 WEFT_C_API void* weft_region_data(const weft_region* region);
 WEFT_C_API size_t weft_region_size(const weft_region* region);
 WEFT_C_API weft_result weft_region_key(const weft_region* region, weft_remote_region* key);
