@@ -63,6 +63,42 @@ static void run_graph(void) {
   weft_completion_destroy(ended);
 }
 
+/* Each rank puts its number into the right one's region, and gets from there what the region began with. */
+static void access_in_graph(void) {
+  weft_graph* graph;
+  weft_region* region;
+  weft_remote_region own, there;
+  weft_remote_region* all;
+  uint32_t get, put;
+  const int right = (rank + 1) % size;
+  int32_t mine = 100 + rank, began = -1;
+  int32_t* words;
+  MUST(weft_region_allocate(runtime, 2 * sizeof(int32_t), &region));
+  words = weft_region_data(region);
+  words[0] = 10 + rank;
+  MUST(weft_region_key(region, &own));
+  REQUIRE((all = calloc((size_t)size, sizeof *all)) != NULL);
+  MUST(weft_allgather_bytes(runtime, &own, sizeof own, all));
+  there = all[right];
+  free(all);
+  MUST(weft_graph_create(&graph));
+  MUST(weft_graph_add_get(graph, endpoint, right, &there, 0, &began, sizeof began, NULL, &get));
+  MUST(weft_graph_add_put(graph, endpoint, right, &there, sizeof mine, &mine, sizeof mine, NULL, &put));
+  EXPECT(weft_graph_add_put(graph, endpoint, right, NULL, 0, &mine, sizeof mine, NULL, NULL), WEFT_ERROR_ARGUMENT);
+  MUST(weft_graph_order(graph, get, put));
+  EXPECT(weft_graph_start(graph), WEFT_POSTED);
+  MUST(weft_graph_wait(graph, endpoint, 0));
+  MUST(weft_graph_node_outcome(graph, get));
+  MUST(weft_graph_node_outcome(graph, put));
+  REQUIRE(began == 10 + right);
+  MUST(weft_flush(endpoint, right));
+  MUST(weft_barrier(runtime));
+  REQUIRE(words[1] == 100 + (rank + size - 1) % size);
+  MUST(weft_barrier(runtime));
+  weft_graph_destroy(graph);
+  weft_region_destroy(region);
+}
+
 /* A node that fails ends the graph; what comes behind it is not begun. A graph is a completion object. */
 static void fail_in_graph(void) {
   weft_graph* graph;
@@ -94,7 +130,8 @@ static void fail_in_graph(void) {
   EXPECT(weft_graph_outcome(graph), WEFT_TRUNCATED);
   EXPECT(weft_graph_node_outcome(graph, second), WEFT_CANCELLED);
   REQUIRE(out == 0);
-  weft_completion_destroy(in_graph); /* which belongs to the graph */
+  EXPECT(weft_completion_destroy(in_graph), WEFT_ERROR_ARGUMENT);
+  REQUIRE(strstr(weft_error_text(), "belongs to a graph") != NULL);
   weft_graph_destroy(graph);
 }
 
@@ -201,6 +238,7 @@ int main(void) {
   rank = weft_rank(runtime);
   size = weft_size(runtime);
   run_graph();
+  access_in_graph();
   fail_in_graph();
   use_streams();
   use_null_stream();

@@ -14,6 +14,23 @@ static void ignore(void* context, const weft_message* message) {
   (void)message;
 }
 
+/* A program of an earlier version has shorter structs: what lies behind them is not looked at. */
+static void be_older(weft_endpoint* endpoint) {
+  weft_options options;
+  char sent = 'a', got = 0;
+  memset(&options, 0xff, sizeof options);
+  memset(&options, 0, offsetof(weft_options, context));
+  options.size = offsetof(weft_options, context);
+  MUST(weft_send(endpoint, 0, 77, &sent, 1, &options));
+  MUST(weft_receive(endpoint, 0, 77, &got, 1, &options, NULL));
+  REQUIRE(got == sent);
+  options.size = sizeof options.size; /* the first version of all: nothing but its size */
+  MUST(weft_send(endpoint, 0, 77, &sent, 1, &options));
+  MUST(weft_receive(endpoint, 0, 77, &got, 1, &options, NULL));
+  options.size = sizeof options.size - 1;
+  say("shorter than its size", weft_send(endpoint, 0, 77, &sent, 1, &options), WEFT_ERROR_ARGUMENT);
+}
+
 int main(void) {
   weft_runtime* runtime;
   weft_runtime* second = NULL;
@@ -116,6 +133,7 @@ int main(void) {
   say("a field of a later version", weft_send_am(endpoint, 0, remote, bytes, 1, &newer.known), WEFT_ERROR_ARGUMENT);
   MUST(weft_wait_queue(endpoint, queue, 0, &message));
   weft_message_free(&message);
+  be_older(endpoint);
 
   {
     weft_context_options by = {0};
@@ -191,7 +209,12 @@ int main(void) {
   weft_completion_destroy(handler);
   weft_completion_destroy(counter);
   weft_completion_destroy(queue);
+  say("a queue that has been destroyed", weft_queue_pop(queue, &message), WEFT_ERROR_ARGUMENT);
+  say("destroyed twice", weft_completion_destroy(queue), WEFT_ERROR_ARGUMENT);
+  say("another kind of handle", weft_endpoint_destroy((weft_endpoint*)runtime), WEFT_ERROR_ARGUMENT);
+  say("no handle", weft_endpoint_destroy((weft_endpoint*)bytes), WEFT_ERROR_ARGUMENT);
   weft_endpoint_destroy(endpoint);
   weft_runtime_destroy(runtime);
+  say("a runtime that has been destroyed", weft_rank(runtime), WEFT_ERROR_ARGUMENT);
   return 0;
 }
