@@ -17,7 +17,8 @@ weft_result reduced(const void* from, std::size_t from_blocks, void* to, std::si
                     const weft_reduction* given, const Call& call) {
   const weft::AnyReduction reduction = reduction_of(options_of(&present(given, "reduction"), "reduction"));
   const std::size_t size = length_of(count, reduction.element_size);
-  return result_of(call(bytes_at(from, length_of(from_blocks, size)), buffer_at(to, size), reduction));
+  return result_of(
+      call(bytes_at(from, length_of(from_blocks, size), "from"), buffer_at(to, size, "to"), reduction));
 }
 
 }  // namespace
@@ -57,8 +58,9 @@ weft_result weft_collective_barrier(weft_collective* collective) {
 }
 
 weft_result weft_broadcast(weft_collective* collective, void* data, size_t size, int root) {
-  return guarded(__func__,
-                 [&] { return result_of(collective_in(collective).broadcast(buffer_at(data, size), root)); });
+  return guarded(__func__, [&] {
+    return result_of(collective_in(collective).broadcast(buffer_at(data, size, "data"), root));
+  });
 }
 
 weft_result weft_reduce(weft_collective* collective, const void* from, void* to, size_t count,
@@ -114,23 +116,25 @@ weft_result weft_gather(weft_collective* collective, const void* from, void* to,
     weft::Collective& all = collective_in(collective);
     // Other ranks than the root need no room.
     const auto room =
-        all.rank() == root ? buffer_at(to, length_of(ranks_of(all), size)) : weft::MutableBytes();
-    return result_of(all.gather(bytes_at(from, size), room, root));
+        all.rank() == root ? buffer_at(to, length_of(ranks_of(all), size), "to") : weft::MutableBytes();
+    return result_of(all.gather(bytes_at(from, size, "from"), room, root));
   });
 }
 
 weft_result weft_scatter(weft_collective* collective, const void* from, void* to, size_t size, int root) {
   return guarded(__func__, [&] {
     weft::Collective& all = collective_in(collective);
-    const auto blocks = all.rank() == root ? bytes_at(from, length_of(ranks_of(all), size)) : weft::Bytes();
-    return result_of(all.scatter(blocks, buffer_at(to, size), root));
+    const auto blocks =
+        all.rank() == root ? bytes_at(from, length_of(ranks_of(all), size), "from") : weft::Bytes();
+    return result_of(all.scatter(blocks, buffer_at(to, size, "to"), root));
   });
 }
 
 weft_result weft_allgather(weft_collective* collective, const void* from, void* to, size_t size) {
   return guarded(__func__, [&] {
     weft::Collective& all = collective_in(collective);
-    return result_of(all.allgather(bytes_at(from, size), buffer_at(to, length_of(ranks_of(all), size))));
+    return result_of(
+        all.allgather(bytes_at(from, size, "from"), buffer_at(to, length_of(ranks_of(all), size), "to")));
   });
 }
 
@@ -138,7 +142,7 @@ weft_result weft_alltoall(weft_collective* collective, const void* from, void* t
   return guarded(__func__, [&] {
     weft::Collective& all = collective_in(collective);
     const std::size_t length = length_of(ranks_of(all), size);
-    return result_of(all.alltoall(bytes_at(from, length), buffer_at(to, length)));
+    return result_of(all.alltoall(bytes_at(from, length, "from"), buffer_at(to, length, "to")));
   });
 }
 

@@ -46,9 +46,11 @@ weft_result weft_queue_create(const weft_queue_options* given, weft_completion**
 
 weft_result weft_queue_pop(weft_completion* queue, weft_message* message) {
   return guarded(__func__, [&]() -> weft_result {
+    auto& object = of_kind<weft::CompletionQueue>(queue, "queue");
+    present(message, "message");
     weft::Message popped;
-    if (!of_kind<weft::CompletionQueue>(queue, "queue").pop(popped)) return WEFT_NOTHING;
-    store(present(message, "message"), std::move(popped));
+    if (!object.pop(popped)) return WEFT_NOTHING;
+    store(*message, std::move(popped));
     return WEFT_OK;
   });
 }
@@ -76,8 +78,8 @@ weft_result weft_synchronizer_create(uint32_t signals, weft_completion** synchro
 }
 
 int weft_synchronizer_ready(const weft_completion* synchronizer) {
-  return guarded_or(__func__, 0,
-                    [&] { return of_kind<weft::Synchronizer>(synchronizer, "synchronizer").test() ? 1 : 0; });
+  return guarded(__func__,
+                 [&] { return of_kind<weft::Synchronizer>(synchronizer, "synchronizer").test() ? 1 : 0; });
 }
 
 const weft_message* weft_synchronizer_message(weft_completion* synchronizer, uint32_t number) {

@@ -66,7 +66,7 @@ weft_result weft_context_of(weft_runtime* runtime, weft_context_numbers numbers,
   });
 }
 
-void weft_context_destroy(weft_context* context) { delete context; }
+weft_result weft_context_destroy(weft_context* context) { return destroy(__func__, context, "context"); }
 
 weft_result weft_context_reserve(weft_runtime* runtime, uint32_t count, weft_context_numbers* numbers) {
   return guarded(__func__, [&] {

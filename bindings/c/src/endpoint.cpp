@@ -7,10 +7,6 @@ namespace {
 
 weft_result waited(bool has_held) { return has_held ? WEFT_OK : WEFT_TIMED_OUT; }
 
-weft_probed probed(const weft::ProbedMessage& found) {
-  return {.tag = found.tag, .length = found.length, .peer = found.peer, .reserved = 0};
-}
-
 template <class Condition>
 weft_result wait_for(weft_endpoint* endpoint, int64_t timeout_ns, const Condition& condition) {
   return with_endpoint_or_stream(endpoint, [&](auto& there) {
@@ -54,7 +50,7 @@ weft_result weft_post_am(weft_endpoint* endpoint, int peer, weft_remote remote, 
   return guarded(__func__, [&] {
     const auto own = active_message_options(options);
     return with(endpoint, [&](auto& there) {
-      return result_of(there.post_am(peer, remote_of(remote), bytes_at(data, size), own));
+      return result_of(there.post_am(peer, remote_of(remote), bytes_at(data, size, "data"), own));
     });
   });
 }
@@ -64,7 +60,7 @@ weft_result weft_send_am(weft_endpoint* endpoint, int peer, weft_remote remote, 
   return guarded(__func__, [&] {
     const auto own = active_message_options(options);
     return with(endpoint, [&](auto& there) {
-      return result_of(there.send_am(peer, remote_of(remote), bytes_at(data, size), own));
+      return result_of(there.send_am(peer, remote_of(remote), bytes_at(data, size, "data"), own));
     });
   });
 }
@@ -75,7 +71,7 @@ weft_result weft_post_send(weft_endpoint* endpoint, int peer, uint64_t tag, cons
     const auto own = send_options(options);
     return with(endpoint, [&](auto& there) {
       return with_tag(options, tag, [&](const auto& what) {
-        return result_of(there.post_send(peer, what, bytes_at(data, size), own));
+        return result_of(there.post_send(peer, what, bytes_at(data, size, "data"), own));
       });
     });
   });
@@ -87,7 +83,7 @@ weft_result weft_send(weft_endpoint* endpoint, int peer, uint64_t tag, const voi
     const auto own = send_options(options);
     return with(endpoint, [&](auto& there) {
       return with_tag(options, tag, [&](const auto& what) {
-        return result_of(there.send(peer, what, bytes_at(data, size), own));
+        return result_of(there.send(peer, what, bytes_at(data, size, "data"), own));
       });
     });
   });
@@ -99,7 +95,7 @@ weft_result weft_post_receive(weft_endpoint* endpoint, int source, uint64_t tag,
     const auto own = posted_receive_options(options);
     return with(endpoint, [&](auto& there) {
       return with_tag(options, tag, [&](const auto& what) {
-        return result_of(there.post_receive(source, what, buffer_at(buffer, size), own));
+        return result_of(there.post_receive(source, what, buffer_at(buffer, size, "buffer"), own));
       });
     });
   });
@@ -111,7 +107,7 @@ weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void
     const auto own = waiting_receive_options(options);
     return with(endpoint, [&](auto& there) {
       weft::Message received = with_tag(options, tag, [&](const auto& what) {
-        return there.receive(source, what, buffer_at(buffer, size), own);
+        return there.receive(source, what, buffer_at(buffer, size, "buffer"), own);
       });
       const weft_result result = result_of(received.outcome());
       if (message != nullptr) weft::c::store(*message, std::move(received));

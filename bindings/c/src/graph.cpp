@@ -93,7 +93,7 @@ weft_result weft_graph_add_send(weft_graph* graph, weft_endpoint* endpoint, int 
                                 const void* data, size_t size, const weft_options* options, uint32_t* node) {
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
     return add_post(own, endpoint, of_node(options, send_options(options)),
-                    [peer, tag = checked_tag(options, tag), bytes = bytes_at(data, size)](
+                    [peer, tag = checked_tag(options, tag), bytes = bytes_at(data, size, "data")](
                         auto& there, const weft::SendOptions& how) {
                       return tag([&](const auto& what) { return there.post_send(peer, what, bytes, how); });
                     });
@@ -105,7 +105,7 @@ weft_result weft_graph_add_receive(weft_graph* graph, weft_endpoint* endpoint, i
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
     return add_post(
         own, endpoint, of_node(options, receive_options(options)),
-        [source, tag = checked_tag(options, tag), room = buffer_at(buffer, size)](
+        [source, tag = checked_tag(options, tag), room = buffer_at(buffer, size, "buffer")](
             auto& there, const weft::ReceiveOptions& how) {
           return tag([&](const auto& what) { return there.post_receive(source, what, room, how); });
         });
@@ -115,11 +115,11 @@ weft_result weft_graph_add_receive(weft_graph* graph, weft_endpoint* endpoint, i
 weft_result weft_graph_add_am(weft_graph* graph, weft_endpoint* endpoint, int peer, weft_remote remote,
                               const void* data, size_t size, const weft_options* options, uint32_t* node) {
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
-    return add_post(
-        own, endpoint, of_node(options, active_message_options(options)),
-        [peer, remote, bytes = bytes_at(data, size)](auto& there, const weft::ActiveMessageOptions& how) {
-          return there.post_am(peer, remote_of(remote), bytes, how);
-        });
+    return add_post(own, endpoint, of_node(options, active_message_options(options)),
+                    [peer, remote, bytes = bytes_at(data, size, "data")](
+                        auto& there, const weft::ActiveMessageOptions& how) {
+                      return there.post_am(peer, remote_of(remote), bytes, how);
+                    });
   });
 }
 
@@ -129,7 +129,7 @@ weft_result weft_graph_add_put(weft_graph* graph, weft_endpoint* endpoint, int p
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
     return add_post(
         own, endpoint, of_node(options, access_options(options)),
-        [peer, where = address_of(to, offset), bytes = bytes_at(from, size)](
+        [peer, where = address_of(to, offset, "to"), bytes = bytes_at(from, size, "from")](
             auto& there, const weft::AccessOptions& how) { return there.post_put(peer, where, bytes, how); });
   });
 }
@@ -140,7 +140,7 @@ weft_result weft_graph_add_get(weft_graph* graph, weft_endpoint* endpoint, int p
   return add_node(__func__, graph, node, [&](weft::Graph& own) {
     return add_post(
         own, endpoint, of_node(options, access_options(options)),
-        [peer, where = address_of(from, offset), room = buffer_at(to, size)](
+        [peer, where = address_of(from, offset, "from"), room = buffer_at(to, size, "to")](
             auto& there, const weft::AccessOptions& how) { return there.post_get(peer, where, room, how); });
   });
 }

@@ -11,13 +11,24 @@ namespace weft::c {
 
 namespace {
 
-constexpr std::array kNames = {
-    "a runtime",           "a device", "an endpoint",  "a matching engine",
-    "a completion object", "a region", "a collective", "an operation of a collective",
-    "a matching context",  "a team",   "a graph",      "a stream",
-    "a group of streams"};
+constexpr std::array kNames = {"a runtime",
+                               "a device",
+                               "an endpoint",
+                               "a matching engine",
+                               "a completion object",
+                               "a region",
+                               "a collective",
+                               "an operation of a collective",
+                               "a matching context",
+                               "a team",
+                               "a graph",
+                               "a stream",
+                               "a group of streams",
+                               "a persistent operation",
+                               "a matched message",
+                               "a progress thread"};
 constexpr auto kFirst = static_cast<std::uint32_t>(HandleKind::runtime);
-static_assert(kFirst + kNames.size() - 1 == static_cast<std::uint32_t>(HandleKind::stream_group));
+static_assert(kFirst + kNames.size() - 1 == static_cast<std::uint32_t>(HandleKind::progress_thread));
 
 HandleHeader* header_of(void* object) noexcept {
   return reinterpret_cast<HandleHeader*>(static_cast<std::byte*>(object) - kHandleUnit);

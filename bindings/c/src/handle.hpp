@@ -21,7 +21,10 @@ enum class HandleKind : std::uint32_t {
   team,
   graph,
   stream,
-  stream_group
+  stream_group,
+  persistent,
+  matched,
+  progress_thread
 };
 
 /// Lies in front of each object, in memory that is never returned to the system: it can be read when the

@@ -73,7 +73,7 @@ weft_result change(Form form, weft_endpoint* endpoint, int peer, const weft_remo
                    std::uint64_t offset, weft_type type, weft_atomic_operation operation, const void* operand,
                    void* old, const weft_options* given) {
   const auto options = access_options(given);
-  const auto where = address_of(key, offset);
+  const auto where = address_of(key, offset, "where");
   const auto how = operation_of(operation);
   return with_type(type, [&]<class T>(T) {
     const T by = value_at<T>(operand, "operand");
@@ -94,7 +94,7 @@ weft_result swap_if(Form form, weft_endpoint* endpoint, int peer, const weft_rem
                     std::uint64_t offset, weft_type type, const void* expected, const void* desired,
                     void* old, const weft_options* given) {
   const auto options = access_options(given);
-  const auto where = address_of(key, offset);
+  const auto where = address_of(key, offset, "where");
   return with_type(type, [&]<class T>(T) -> weft_result {
     if constexpr (!weft::AtomicInteger<T>) {
       throw BadArgument("type is a type of floating-point numbers, which have no compare-and-swap");
@@ -131,7 +131,7 @@ weft_result weft_region_allocate(weft_runtime* runtime, size_t size, weft_region
 weft_result weft_region_register(weft_runtime* runtime, void* memory, size_t size, weft_region** region) {
   return create(__func__, region, "region", [&] {
     return std::make_unique<weft_region>(
-        weft::MemoryRegion(present(runtime, "runtime").runtime, buffer_at(memory, size)));
+        weft::MemoryRegion(present(runtime, "runtime").runtime, buffer_at(memory, size, "memory")));
   });
 }
 
@@ -153,12 +153,19 @@ weft_result weft_region_key(const weft_region* region, weft_remote_region* key) 
   });
 }
 
+void* weft_region_map(weft_runtime* runtime, const weft_remote_region* key) {
+  return guarded_or<void*>(__func__, nullptr, [&]() -> void* {
+    const weft::RemoteRegion region = region_of(key, "key");
+    return weft::map(present(runtime, "runtime").runtime, region).bytes().data();
+  });
+}
+
 weft_result weft_post_put(weft_endpoint* endpoint, int peer, const weft_remote_region* to, uint64_t offset,
                           const void* from, size_t size, const weft_options* options) {
   return guarded(__func__, [&] {
     const auto own = access_options(options);
     return with(endpoint, [&](auto& there) {
-      return result_of(there.post_put(peer, address_of(to, offset), bytes_at(from, size), own));
+      return result_of(there.post_put(peer, address_of(to, offset, "to"), bytes_at(from, size, "from"), own));
     });
   });
 }
@@ -168,7 +175,7 @@ weft_result weft_put(weft_endpoint* endpoint, int peer, const weft_remote_region
   return guarded(__func__, [&] {
     const auto own = access_options(options);
     return with(endpoint, [&](auto& there) {
-      return result_of(there.put(peer, address_of(to, offset), bytes_at(from, size), own));
+      return result_of(there.put(peer, address_of(to, offset, "to"), bytes_at(from, size, "from"), own));
     });
   });
 }
@@ -178,7 +185,8 @@ weft_result weft_post_get(weft_endpoint* endpoint, int peer, const weft_remote_r
   return guarded(__func__, [&] {
     const auto own = access_options(options);
     return with(endpoint, [&](auto& there) {
-      return result_of(there.post_get(peer, address_of(from, offset), buffer_at(to, size), own));
+      return result_of(
+          there.post_get(peer, address_of(from, offset, "from"), buffer_at(to, size, "to"), own));
     });
   });
 }
@@ -188,7 +196,7 @@ weft_result weft_get(weft_endpoint* endpoint, int peer, const weft_remote_region
   return guarded(__func__, [&] {
     const auto own = access_options(options);
     return with(endpoint, [&](auto& there) {
-      return result_of(there.get(peer, address_of(from, offset), buffer_at(to, size), own));
+      return result_of(there.get(peer, address_of(from, offset, "from"), buffer_at(to, size, "to"), own));
     });
   });
 }

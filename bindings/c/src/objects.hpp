@@ -141,6 +141,10 @@ inline void store(weft_message& memory, Message&& message) noexcept {
   new (&memory) Message(std::move(message));
 }
 
+[[nodiscard]] inline weft_probed probed(const ProbedMessage& found) noexcept {
+  return {.tag = found.tag, .length = found.length, .peer = found.peer, .reserved = 0};
+}
+
 /// Of handles: id and generation above, the device below.
 [[nodiscard]] inline RemoteCompletion remote_of(weft_remote bits) noexcept {
   return {static_cast<std::uint16_t>(bits >> 48), static_cast<std::uint16_t>(bits >> 32),

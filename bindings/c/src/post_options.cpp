@@ -135,10 +135,14 @@ ReceiveOptions posted_receive_options(const weft_options* given) {
 
 static_assert(sizeof(weft_remote_region) == sizeof(RemoteRegion));
 
-RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset) {
+RemoteRegion region_of(const weft_remote_region* key, const char* name) {
   RemoteRegion region;
-  std::memcpy(static_cast<void*>(&region), &present(key, "the key of the region"), sizeof region);
-  return region.at(offset);
+  std::memcpy(static_cast<void*>(&region), &present(key, name), sizeof region);
+  return region;
+}
+
+RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset, const char* name) {
+  return region_of(key, name).at(offset);
 }
 
 }  // namespace weft::c

@@ -76,16 +76,17 @@ template <class Handle, class Memory>
   return handle;
 }
 
-/// A place in a region of a peer.
-[[nodiscard]] RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset);
+/// A region of a peer, and a place in it.
+[[nodiscard]] RemoteRegion region_of(const weft_remote_region* key, const char* name);
+[[nodiscard]] RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset, const char* name);
 
 /// Bytes of the program. Throws BadArgument for none at null.
-[[nodiscard]] inline Bytes bytes_at(const void* data, std::size_t size) {
-  if (size != 0) present(static_cast<const char*>(data), "data");
+[[nodiscard]] inline Bytes bytes_at(const void* data, std::size_t size, const char* name) {
+  if (size != 0) present(static_cast<const char*>(data), name);
   return {static_cast<const std::byte*>(data), size};
 }
-[[nodiscard]] inline MutableBytes buffer_at(void* data, std::size_t size) {
-  if (size != 0) present(static_cast<char*>(data), "the buffer");
+[[nodiscard]] inline MutableBytes buffer_at(void* data, std::size_t size, const char* name) {
+  if (size != 0) present(static_cast<char*>(data), name);
   return {static_cast<std::byte*>(data), size};
 }
 

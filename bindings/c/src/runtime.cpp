@@ -25,7 +25,7 @@ weft_result weft_runtime_create(const weft_runtime_options* given, weft_runtime*
   });
 }
 
-void weft_runtime_destroy(weft_runtime* runtime) { delete runtime; }
+weft_result weft_runtime_destroy(weft_runtime* runtime) { return destroy(__func__, runtime, "runtime"); }
 
 int weft_rank(const weft_runtime* runtime) {
   return guarded(__func__, [&] { return present(runtime, "runtime").runtime.rank(); });
@@ -68,6 +68,28 @@ weft_result weft_on_peer_failure(weft_runtime* runtime, weft_completion* complet
   return guarded(__func__, [&] {
     present(runtime, "runtime").runtime.on_peer_failure(*present(completion, "completion").object);
     return WEFT_OK;
+  });
+}
+
+weft_result weft_forget_peer_failures(weft_runtime* runtime, weft_completion* completion) {
+  return guarded(__func__, [&] {
+    present(runtime, "runtime").runtime.forget_peer_failures(*present(completion, "completion").object);
+    return WEFT_OK;
+  });
+}
+
+size_t weft_failed_peers(const weft_runtime* runtime, int* ranks, size_t count) {
+  return guarded_or<size_t>(__func__, 0, [&] {
+    if (count != 0) present(ranks, "ranks");
+    return present(runtime, "runtime").runtime.failed_peers({ranks, count});
+  });
+}
+
+const int* weft_local_ranks(const weft_runtime* runtime, size_t* count) {
+  return guarded_or<const int*>(__func__, nullptr, [&] {
+    const auto ranks = present(runtime, "runtime").runtime.local_ranks();
+    present(count, "count") = ranks.size();
+    return ranks.data();
   });
 }
 
@@ -116,7 +138,7 @@ weft_result weft_device_create(weft_runtime* runtime, const weft_device_options*
   });
 }
 
-void weft_device_destroy(weft_device* device) { delete device; }
+weft_result weft_device_destroy(weft_device* device) { return destroy(__func__, device, "device"); }
 
 uint32_t weft_device_index(const weft_device* device) {
   return guarded_or<uint32_t>(__func__, UINT32_MAX, [&] { return present(device, "device").device.index(); });
@@ -139,6 +161,6 @@ weft_result weft_engine_create(weft_runtime* runtime, const weft_engine_options*
   });
 }
 
-void weft_engine_destroy(weft_engine* engine) { delete engine; }
+weft_result weft_engine_destroy(weft_engine* engine) { return destroy(__func__, engine, "engine"); }
 
 }  // extern "C"

@@ -156,8 +156,8 @@ weft_result weft_stream_post_send(weft_stream_group* group, uint32_t index, weft
   return guarded(__func__, [&] {
     check_free(options);
     const auto own = send_options(options);
-    return result_of(
-        member_of(group, index).post_send(own_address(to), checked_tag(tag), bytes_at(data, size), own));
+    return result_of(member_of(group, index)
+                         .post_send(own_address(to), checked_tag(tag), bytes_at(data, size, "data"), own));
   });
 }
 
@@ -167,7 +167,7 @@ weft_result weft_stream_send(weft_stream_group* group, uint32_t index, weft_stre
     check_free(options);
     const auto own = send_options(options);
     return result_of(
-        member_of(group, index).send(own_address(to), checked_tag(tag), bytes_at(data, size), own));
+        member_of(group, index).send(own_address(to), checked_tag(tag), bytes_at(data, size, "data"), own));
   });
 }
 
@@ -178,7 +178,7 @@ weft_result weft_stream_post_receive(weft_stream_group* group, uint32_t index, w
     const auto own = posted_receive_options(options);
     weft::GroupStream& member = member_of(group, index);
     return with_stream_tag(tag, [&](auto what) {
-      return result_of(member.post_receive(own_address(from), what, buffer_at(buffer, size), own));
+      return result_of(member.post_receive(own_address(from), what, buffer_at(buffer, size, "buffer"), own));
     });
   });
 }
@@ -191,7 +191,7 @@ weft_result weft_stream_receive(weft_stream_group* group, uint32_t index, weft_s
     const auto own = waiting_receive_options(options);
     weft::GroupStream& member = member_of(group, index);
     weft::Message received = with_stream_tag(tag, [&](auto what) {
-      return member.receive(own_address(from), what, buffer_at(buffer, size), own);
+      return member.receive(own_address(from), what, buffer_at(buffer, size, "buffer"), own);
     });
     const weft_result result = result_of(received.outcome());
     if (message != nullptr) store(*message, std::move(received));
@@ -218,7 +218,7 @@ weft_result weft_stream_probe(weft_stream_group* group, uint32_t index, weft_str
     weft::GroupStream& member = member_of(group, index);
     if (!with_stream_tag(tag, [&](auto what) { return member.probe(own_address(from), what, there_is); }))
       return WEFT_NOTHING;
-    *found = {.tag = there_is.tag, .length = there_is.length, .peer = there_is.peer, .reserved = 0};
+    *found = probed(there_is);
     return WEFT_OK;
   });
 }

@@ -53,7 +53,7 @@ weft_result weft_team_split(weft_collective* collective, int colour, int key, we
   });
 }
 
-void weft_team_destroy(weft_team* team) { delete team; }
+weft_result weft_team_destroy(weft_team* team) { return destroy(__func__, team, "team"); }
 
 int weft_team_size(const weft_team* team) {
   return guarded(__func__, [&] { return present(team, "team").team.size(); });

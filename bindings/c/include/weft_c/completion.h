@@ -29,7 +29,7 @@ WEFT_C_API weft_result weft_counter_reset(weft_completion* counter);
 
 /* Is ready after `signals` signals, 1 to 2^24, and keeps their messages until it is reset. */
 WEFT_C_API weft_result weft_synchronizer_create(uint32_t signals, weft_completion** synchronizer);
-/* 1: the round is complete; 0: it is not, or this is no synchronizer. */
+/* 1: the round is complete; 0: it is not; an error below 0: this is no synchronizer. */
 WEFT_C_API int weft_synchronizer_ready(const weft_completion* synchronizer);
 /* The message of this number in order of arrival, 0 to signals - 1, once the round is complete, until the reset; else
  * null. Belongs to the synchronizer. */

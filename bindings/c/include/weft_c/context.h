@@ -44,7 +44,7 @@ WEFT_C_API weft_result weft_context_create(weft_runtime* runtime, const weft_con
 WEFT_C_API weft_result weft_context_of(weft_runtime* runtime, weft_context_numbers numbers,
                                        const weft_context_options* options, weft_context** context);
 /* Local: cancels the receives that are posted in it, and drops what nobody has received. */
-WEFT_C_API void weft_context_destroy(weft_context* context);
+WEFT_C_API weft_result weft_context_destroy(weft_context* context);
 
 /* Takes numbers of contexts for any members: the program brings them to these, and each makes its context of them. */
 WEFT_C_API weft_result weft_context_reserve(weft_runtime* runtime, uint32_t count, weft_context_numbers* numbers);

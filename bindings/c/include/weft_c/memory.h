@@ -30,6 +30,10 @@ WEFT_C_API void* weft_region_data(const weft_region* region);
 WEFT_C_API size_t weft_region_size(const weft_region* region);
 WEFT_C_API weft_result weft_region_key(const weft_region* region, weft_remote_region* key);
 
+/* The memory of a peer's region as this process has it mapped, for loads and stores, until the owner destroys the region; null:
+ * it is not mapped, as that of other hosts, and of weft_region_register(), is not. */
+WEFT_C_API void* weft_region_map(weft_runtime* runtime, const weft_remote_region* key);
+
 /* Accesses to `offset` bytes into a region. The post forms never block; weft_put and weft_get progress until the access has
  * ended. WEFT_OK of a post: the source may be reused; weft_flush() waits until it is visible there. */
 WEFT_C_API weft_result weft_post_put(weft_endpoint* endpoint, int peer, const weft_remote_region* to, uint64_t offset,

@@ -25,7 +25,7 @@ typedef struct weft_runtime_options {
 /* Joins the job; alone it is rank 0 of 1. Returns WEFT_ERROR_USE when it cannot be joined. */
 WEFT_C_API weft_result weft_runtime_create(const weft_runtime_options* options, weft_runtime** runtime);
 /* Waits until living peers have what was accepted for them. What uses the runtime must be gone. */
-WEFT_C_API void weft_runtime_destroy(weft_runtime* runtime);
+WEFT_C_API weft_result weft_runtime_destroy(weft_runtime* runtime);
 
 WEFT_C_API int weft_rank(const weft_runtime* runtime);
 WEFT_C_API int weft_size(const weft_runtime* runtime);
@@ -40,6 +40,12 @@ WEFT_C_API const char* weft_attribute_value(const weft_runtime* runtime, const c
 WEFT_C_API int weft_has_failed(const weft_runtime* runtime, int rank);
 /* Signals the completion object once for each rank that fails, until it is destroyed. */
 WEFT_C_API weft_result weft_on_peer_failure(weft_runtime* runtime, weft_completion* completion);
+/* Ends these signals; waits for one that is under way in another thread. */
+WEFT_C_API weft_result weft_forget_peer_failures(weft_runtime* runtime, weft_completion* completion);
+/* The number of ranks that have failed, of which the first `count` are stored in `ranks`. */
+WEFT_C_API size_t weft_failed_peers(const weft_runtime* runtime, int* ranks, size_t count);
+/* The ranks on the host of this one, ascending, *count of them; live as long as the runtime. */
+WEFT_C_API const int* weft_local_ranks(const weft_runtime* runtime, size_t* count);
 
 /* Returns when all ranks have called it; one thread of each rank. */
 WEFT_C_API weft_result weft_barrier(weft_runtime* runtime);
@@ -57,7 +63,7 @@ typedef struct weft_device_options {
 
 WEFT_C_API weft_result weft_device_create(weft_runtime* runtime, const weft_device_options* options,
                                           weft_device** device);
-WEFT_C_API void weft_device_destroy(weft_device* device);
+WEFT_C_API weft_result weft_device_destroy(weft_device* device);
 WEFT_C_API uint32_t weft_device_index(const weft_device* device);
 
 enum {
@@ -74,7 +80,7 @@ typedef struct weft_engine_options {
 /* Sends and receives that name an engine's id match only each other. Engine 0 is there from the beginning. */
 WEFT_C_API weft_result weft_engine_create(weft_runtime* runtime, const weft_engine_options* options,
                                           weft_engine** engine);
-WEFT_C_API void weft_engine_destroy(weft_engine* engine);
+WEFT_C_API weft_result weft_engine_destroy(weft_engine* engine);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ WEFT_C_API weft_result weft_team_of_leaders(weft_runtime* runtime, weft_team** t
  * their ranks where keys are equal; a team of nobody for a colour below 0. */
 WEFT_C_API weft_result weft_team_split(weft_collective* collective, int colour, int key, weft_team** team);
 /* Collectives that were made over the team go on without it. */
-WEFT_C_API void weft_team_destroy(weft_team* team);
+WEFT_C_API weft_result weft_team_destroy(weft_team* team);
 
 WEFT_C_API int weft_team_size(const weft_team* team);
 /* The rank in the team of the rank that made it; -1: that is no member. */
