@@ -21,10 +21,14 @@
 #include <weft_c/context.h>
 #include <weft_c/endpoint.h>
 #include <weft_c/graph.h>
+#include <weft_c/matched.h>
 #include <weft_c/memory.h>
 #include <weft_c/message.h>
+#include <weft_c/parts.h>
+#include <weft_c/persistent.h>
 #include <weft_c/runtime.h>
 #include <weft_c/stream.h>
 #include <weft_c/team.h>
+#include <weft_c/thread.h>
 
 #endif
