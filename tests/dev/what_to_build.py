@@ -51,8 +51,9 @@ def targets(build, tests, expressions):
             continue
         if name.startswith("install/"):
             return []
-        if name.startswith("multiprocess/c_interface/"):
-            wanted.add("c-programs")
+        if name.startswith("multiprocess/c_interface/"):  # few enough for a sanitizer
+            wanted |= {"c-programs", "weft-command"}
+            continue
         if name.startswith("multiprocess/lci/"):
             wanted.add("lci-programs")
         wanted |= set(PROGRAMS) | {target for target in sources if target.startswith("test-")}

@@ -60,6 +60,12 @@ class Selection(unittest.TestCase):
     def test_is_all_programs_for_jobs_of_processes(self):
         self.assertEqual(self.targets("soak/short"), sorted([*what_to_build.PROGRAMS, "test-program-soak"]))
 
+    def test_is_a_launcher_and_programs_in_c_for_the_interface_of_c(self):
+        folder = self.tests / "multiprocess" / "c_interface"
+        folder.mkdir(parents=True)
+        (folder / "c_interface_test.py").write_text("")
+        self.assertEqual(self.targets("c_interface"), ["c-programs", "weft-command"])
+
     def test_is_everything_where_nothing_is_found_and_for_what_needs_it(self):
         for expression in ("Unheard", "install", "layers"):
             self.assertEqual(self.targets(expression), [], expression)
