@@ -1,8 +1,8 @@
 // What the opaque handles of the C interface stand for.
 #pragma once
 
-#include "call.hpp"
-#include "serial_use.hpp"
+#include "call/call.hpp"
+#include "call/serial_use.hpp"
 
 #include <weft_c/completion.h>
 #include <weft_c/endpoint.h>

@@ -1,6 +1,6 @@
 #include "reduction.hpp"
 
-#include "call.hpp"
+#include "call/call.hpp"
 
 #include <concepts>
 #include <string>
