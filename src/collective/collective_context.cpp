@@ -96,8 +96,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       timeout_(setup.timeout),
       losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
       // A group keeps its stream, and with that the device.
-      user_(runtime, "Collective (" + setup.text() + ")",
-            setup.key ? int{device} : weft::detail::RuntimeUser::kNoDevice) {
+      user_(runtime, setup.owner(), setup.key ? int{device} : weft::detail::RuntimeUser::kNoDevice) {
   if (mailbox_ == nullptr && size_ > 1) notes_.post();
 }
 

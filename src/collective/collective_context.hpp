@@ -69,9 +69,9 @@ struct CollectiveSetup {
   std::uint32_t handle = kNoHandle;    // the id of the object that it exposes
   std::int64_t timeout = 0;            // CollectiveOptions::timeout, in nanoseconds
 
-  /// "key 255", as messages about it say.
-  [[nodiscard]] std::string text() const {
-    return key ? "key " + std::to_string(*key) : std::string("of a StreamGroup");
+  /// What is to be destroyed before the runtime: "Collective (key 255)".
+  [[nodiscard]] std::string owner() const {
+    return key ? "Collective (key " + std::to_string(*key) + ")" : std::string("StreamGroup");
   }
 };
 /// That of a Collective of the program. Throws weft::Error when this rank is no member of the team, and when

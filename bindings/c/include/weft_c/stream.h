@@ -51,7 +51,8 @@ WEFT_C_API weft_result weft_stream_group_duplicate(const weft_stream_group* grou
 WEFT_C_API weft_result weft_stream_group_destroy(weft_stream_group* group);
 /* The number of streams of a rank, or WEFT_ERROR_USE. */
 WEFT_C_API int weft_stream_group_streams(const weft_stream_group* group, int rank);
-/* The collectives of the group; belongs to it. Null, with a line, when a rank has no stream of that index. */
+/* The collectives of the group; belongs to it. Any thread; the first call makes them, and enters that stream. Null, with a line, when
+ * a rank has no stream of that index. */
 WEFT_C_API weft_collective* weft_stream_group_collective(weft_stream_group* group);
 
 #define WEFT_ANY_INDEX UINT32_MAX
