@@ -270,7 +270,9 @@ int main(void) {
   access_regions();
   prepare();
   match();
+  MUST(weft_collective_barrier(all)); /* the messages of the next one are not for the inbox of this one */
   make_messages();
+  MUST(weft_collective_barrier(all));
   let_others_progress();
   MUST(weft_collective_barrier(all));
   weft_collective_destroy(all);
