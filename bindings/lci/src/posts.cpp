@@ -89,16 +89,22 @@ template <class Post>
   return {static_cast<const std::byte*>(post.m_local_buffer), post.m_size};
 }
 
-[[gnu::noinline]] status_t post_am_with(endpoint_impl_t& place, const post_am_x& post) {
+/// A post whose end is told, or that is special.
+[[gnu::noinline]] status_t post_am_told(endpoint_impl_t& place, const post_am_x& post) {
   if (is_special(place, post)) [[unlikely]]
     return post_am_with(place, fields_of(post), post.m_remote_comp, mode_of(post));
-  const weft::Status answer = place.endpoint.post_am(
-      post.m_rank, place.rcomps.handle(post.m_remote_comp, place.index), payload_of(post),
-      {.completion = completion_of(post.m_local_comp),
-       .user_data = post.m_user_context,
-       .tag = short_tag(post.m_tag, "post_am"),
-       .may_retry = post.m_allow_retry,
-       .may_complete_now = may_be_done(post)});
+  const weft::ActiveMessageOptions options{.completion = completion_of(post.m_local_comp),
+                                           .user_data = post.m_user_context,
+                                           .tag = short_tag(post.m_tag, "post_am"),
+                                           .may_retry = post.m_allow_retry,
+                                           .may_complete_now = may_be_done(post)};
+  const weft::RemoteCompletion handle = place.rcomps.handle(post.m_remote_comp, place.index);
+  // The compiler copies a word by itself.
+  const weft::Bytes payload = payload_of(post);
+  const weft::Status answer =
+      payload.size() == sizeof(std::uint64_t)
+          ? place.endpoint.post_am(post.m_rank, handle, {payload.data(), sizeof(std::uint64_t)}, options)
+          : place.endpoint.post_am(post.m_rank, handle, payload, options);
   return answered(code_of(answer), post);
 }
 
@@ -142,12 +148,22 @@ status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp, r
   return post_am_with(place, {rank, local_buffer, size, 0, nullptr}, remote_comp,
                       mode_of(local_comp, true, true, true));
 }
+namespace {
+
+[[gnu::noinline]] status_t post_am_untold(endpoint_impl_t& place, const post_am_x& post) {
+  if (post.m_tag <= UINT32_MAX &&
+      try_post_am(place, post.m_rank, post.m_local_buffer, post.m_size, post.m_local_comp, post.m_remote_comp,
+                  static_cast<std::uint32_t>(post.m_tag))) [[likely]]
+    return answered(errorcode_t::done, post);
+  return post_am_told(place, post);
+}
+
+}  // namespace
+
+/// The functions that it calls at its end save the registers that they need.
 status_t post_am_x::call() const {
   endpoint_impl_t& place = endpoint_of(*this);
-  if (m_tag <= UINT32_MAX && try_post_am(place, m_rank, m_local_buffer, m_size, m_local_comp, m_remote_comp,
-                                         static_cast<std::uint32_t>(m_tag))) [[likely]]
-    return answered(errorcode_t::done, *this);
-  return post_am_with(place, *this);
+  return m_local_comp.is_empty() ? post_am_untold(place, *this) : post_am_told(place, *this);
 }
 
 namespace {

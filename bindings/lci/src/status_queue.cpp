@@ -28,6 +28,23 @@ Delivery QueueCompletion::delivery_at_rest() const noexcept {
   return attr.zero_copy_am && size_guess() >= packets_at_rest() ? usual.into_memory() : usual;
 }
 
+template <class Item>
+inline void QueueCompletion::push_one(const Item& item, bool is_alone) noexcept {
+  const auto fill = [&item](StatusEntry& entry) { entry.store(item); };
+  if (!is_alone || !tail_ring_.load(std::memory_order_acquire)->push_alone(check_mask_, fill)) [[unlikely]]
+    push_slowly(item, is_alone);
+}
+
+template <class Item>
+inline void QueueCompletion::push(const Item& item) noexcept {
+  const auto visit = producers_.enter();
+  push_one(item, visit.alone);
+  producers_.leave(visit);
+  notify_waiters_of(this);
+}
+
+void QueueCompletion::signal(status_t status) { push(StatusEntry::Item{status, false}); }
+
 void QueueCompletion::signal(weft::Message& message) noexcept {
   if (message.operation() == weft::Operation::active_message) {
     if (StatusEntry::fits(message)) return push(message);
@@ -51,22 +68,6 @@ void QueueCompletion::signal_batch(weft::Arrivals& arrivals) noexcept {
 
 void QueueCompletion::push_large(weft::Message& message, bool is_alone) noexcept {
   push_one(StatusEntry::Item{delivery_at_rest().status_of(message), true}, is_alone);
-}
-
-template <class Item>
-void QueueCompletion::push(const Item& item) noexcept {
-  const auto visit = producers_.enter();
-  push_one(item, visit.alone);
-  producers_.leave(visit);
-  notify_waiters_of(this);
-}
-template void QueueCompletion::push(const StatusEntry::Item&) noexcept;
-
-template <class Item>
-inline void QueueCompletion::push_one(const Item& item, bool is_alone) noexcept {
-  const auto fill = [&item](StatusEntry& entry) { entry.store(item); };
-  if (!is_alone || !tail_ring_.load(std::memory_order_acquire)->push_alone(check_mask_, fill)) [[unlikely]]
-    push_slowly(item, is_alone);
 }
 
 template <class Item>

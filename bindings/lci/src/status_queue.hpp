@@ -68,7 +68,7 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
   explicit QueueCompletion(const comp_attr_t& attributes);
   ~QueueCompletion() override;
 
-  void signal(status_t status) override { push(StatusEntry::Item{status, false}); }
+  void signal(status_t status) override;
   void signal(weft::Message& message) noexcept override;
   void signal_batch(weft::Arrivals& arrivals) noexcept override;
   [[nodiscard]] bool ready() const noexcept override;
@@ -113,7 +113,7 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
     return status;
   }
   template <class Item>
-  void push(const Item& item) noexcept;
+  [[gnu::always_inline]] inline void push(const Item& item) noexcept;
   template <class Item>
   [[gnu::always_inline]] inline void push_one(const Item& item, bool is_alone) noexcept;
   template <class Item>
