@@ -120,11 +120,13 @@ void* get_upacket_x::call() const {
   return runtime.payloads.take_packet();
 }
 
-void put_upacket_x::call() const {
-  if (m_packet == nullptr) return;
-  Payloads& payloads = runtime_of(m_runtime).payloads;
-  if (!payloads.put_packet(m_packet)) payloads.allocator().deallocate(m_packet);
+namespace {
+[[gnu::always_inline]] inline void put_back(Payloads& payloads, void* packet) {
+  if (packet != nullptr && !payloads.put_packet(packet)) payloads.allocator().deallocate(packet);
 }
+}  // namespace
+void put_upacket(void* packet) { put_back(runtime_of({}).payloads, packet); }
+void put_upacket_x::call() const { put_back(runtime_of(m_runtime).payloads, m_packet); }
 
 matching_engine_t alloc_matching_engine_x::call() const {
   runtime_impl_t& runtime = runtime_of(m_runtime);

@@ -151,7 +151,7 @@ class put_upacket_x : public arguments::operation<put_upacket_x, void, arguments
   WEFT_LCI_API void call() const;
   void* m_packet;
 };
-inline void put_upacket(void* packet) { put_upacket_x(packet).call(); }
+WEFT_LCI_API void put_upacket(void* packet);
 
 class alloc_matching_engine_x
     : public arguments::operation<alloc_matching_engine_x, matching_engine_t, arguments::runtime_argument,
