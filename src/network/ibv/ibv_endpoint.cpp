@@ -2,7 +2,7 @@
 
 #include <weft/error.hpp>
 
-#include <fcntl.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -30,11 +30,20 @@ Object* made(Object* object, const char* what, const Device& device) {
 ibv_comp_channel* make_channel(const Device& device) {
   CompletionChannel channel(
       made(verbs().create_comp_channel(&device.context()), "completion channel", device));
-  const int flags = ::fcntl(channel->fd, F_GETFL);
-  if (flags < 0 || ::fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) != 0)
-    throw Error(ErrorClass::network,
-                "ibv: a completion channel cannot be asked without waiting: " + error_text(errno));
+  set_not_waiting(channel->fd, "completions");
   return channel.release();
+}
+
+/// A descriptor that is readable when one of the two is.
+int make_epoll(int first, int second) {
+  base::Descriptor made(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int descriptor : {first, second}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!made || ::epoll_ctl(made.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+      throw Error(ErrorClass::network, "ibv: completions cannot be waited for: " + error_text(errno));
+  }
+  return made.release();
 }
 
 }  // namespace
@@ -46,6 +55,7 @@ IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
       // A frame must fit into a receive buffer of the peer, which is as large as those of this rank.
       frames_(context.device, kFrames, std::min(kFrameBytes, context.message_bytes)),
       channel_(make_channel(context.device)),
+      epoll_(make_epoll(channel_->fd, context.events.descriptor())),
       completions_(make_completion_queue()),
       receives_(make_receive_queue()),
       plan_{context.device, *completions_, *receives_, context.ack_timeout},
@@ -118,6 +128,7 @@ std::chrono::nanoseconds IbvEndpoint::longest_sleep() const noexcept {
 }
 
 void IbvEndpoint::prepare_sleep() noexcept {
+  context_.events.look();
   ibv_cq* queue = nullptr;
   void* unused = nullptr;
   unsigned events = 0;

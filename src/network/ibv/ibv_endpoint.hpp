@@ -3,6 +3,7 @@
 // Sources: ibv_endpoint.cpp, message_posts.cpp, payload_reads.cpp, work_completions.cpp.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "network/ibv/connection/connections.hpp"
 #include "network/ibv/connection/introductions.hpp"
 #include "network/ibv/connection/rank_resources.hpp"
@@ -33,7 +34,7 @@ class IbvEndpoint final : public session::Transport {
   [[nodiscard]] bool is_carrying() const noexcept override;
   void end_connections_with(int rank, session::SessionDevice& device) noexcept override;
   void stop() noexcept override;
-  [[nodiscard]] int wait_descriptor() const noexcept override { return channel_->fd; }
+  [[nodiscard]] int wait_descriptor() const noexcept override { return epoll_.get(); }
   [[nodiscard]] std::chrono::nanoseconds longest_sleep() const noexcept override;
   void prepare_sleep() noexcept override;
   /// What comes after prepare_sleep() makes the descriptor readable.
@@ -78,13 +79,15 @@ class IbvEndpoint final : public session::Transport {
   Rooms rooms_;
   Rooms frames_;
   const CompletionChannel channel_;
+  const base::Descriptor epoll_;
   const CompletionQueue completions_;
   const SharedReceiveQueue receives_;
   const QueuePairPlan plan_;
   Connections connections_;
   Introductions introductions_;
   std::uint32_t under_way_ = 0;  // sends of all connections
-  std::uint32_t unposted_ = 0;   // messages received since buffers were last posted
+  std::uint32_t drives_ = 0;
+  std::uint32_t unposted_ = 0;  // messages received since buffers were last posted
 };
 
 }  // namespace weft::network::ibv

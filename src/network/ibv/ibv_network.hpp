@@ -30,6 +30,7 @@ class IbvNetwork final : public session::SessionNetwork {
 
   Device device_;
   ibv::PacketMemory packets_;
+  DeviceEvents events_;
   const RankResources context_;
   session::Devices devices_;
 };

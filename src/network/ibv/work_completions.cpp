@@ -10,8 +10,9 @@ namespace weft::network::ibv {
 namespace {
 
 constexpr int kEntries = 16;
-constexpr int kPerCall = 64;                   // completions; limits the time that a thread holds the lock
-constexpr std::uint32_t kReceivesAtOnce = 16;  // messages received, from which on buffers are posted again
+constexpr int kPerCall = 64;                    // completions; limits the time that a thread holds the lock
+constexpr std::uint32_t kReceivesAtOnce = 16;   // messages received, from which on buffers are posted again
+constexpr std::uint32_t kDrivesPerLook = 4096;  // for events, which costs a system call
 
 }  // namespace
 
@@ -27,6 +28,7 @@ void IbvEndpoint::drive(session::SessionDevice& device) noexcept {
     buffers_.post_to(*receives_);
     unposted_ = 0;
   }
+  if (++drives_ % kDrivesPerLook == 0) context_.events.look();
   introductions_.repeat(device);
 }
 

@@ -78,14 +78,21 @@ void Fabric::close(ibv_context& context) {
   events_.erase(&context);
 }
 
-void Fabric::raise(ibv_event_type type) {
+void Fabric::raise(ibv_event_type type, void* pair_context) {
   const std::lock_guard lock(mutex_);
-  for (auto& [context, events] : events_) {
+  const auto add = [&](ibv_context* context, ibv_qp* pair) {
     ibv_async_event event{};
     event.event_type = type;
-    events.push_back(event);
+    event.element.qp = pair;
+    events_[context].push_back(event);
     ring(context->async_fd);
+  };
+  if (pair_context == nullptr) {
+    for (const auto& [context, events] : events_) add(context, nullptr);
+    return;
   }
+  for (const auto& [number, pair] : pairs_)
+    if (pair->qp_context == pair_context) add(pair->context, pair);
 }
 
 bool Fabric::take_event(ibv_context& context, ibv_async_event& event) {

@@ -74,8 +74,8 @@ class Fabric {
   void set(const Faults& faults);
   /// Work requests that have failed so far.
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
-  /// Raises an event of all queue pairs of this number, for whoever has opened their device.
-  void raise(ibv_event_type type);
+  /// Raises an event of all queue pairs that were given `pair_context`; null: of all devices.
+  void raise(ibv_event_type type, void* pair_context);
 
   // The functions of a device, on objects of this fabric.
   int post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refused);

@@ -190,6 +190,7 @@ ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   auto* const made = new QueuePair{};
   made->context = domain->context;
   made->pd = domain;
+  made->qp_context = wanted->qp_context;
   made->send_cq = wanted->send_cq;
   made->recv_cq = wanted->recv_cq;
   made->srq = wanted->srq;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "network/ibv/connection/device_events.hpp"
 #include "network/ibv/memory/sendable_packets.hpp"
 #include "network/ibv/verbs/rdma_device.hpp"
 #include "network/session/link/peers.hpp"
@@ -13,6 +14,7 @@ namespace weft::network::ibv {
 
 struct RankResources {
   Device& device;
+  DeviceEvents& events;
   session::Peers& peers;
   PacketMemory& packets;
   detail::PayloadLender& copier;

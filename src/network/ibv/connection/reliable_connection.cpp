@@ -1,6 +1,7 @@
 #include "network/ibv/connection/reliable_connection.hpp"
 
 #include "base/clock.hpp"
+#include "network/ibv/connection/device_events.hpp"
 
 #include <weft/error.hpp>
 
@@ -69,6 +70,7 @@ ibv_ah_attr route_to(const Device& device, const Address& address) noexcept {
 
 void make_queue_pair(Connection& connection, const QueuePairPlan& plan) {
   ibv_qp_init_attr wanted{};
+  wanted.qp_context = DeviceEvents::mark_of(connection.rank);
   wanted.send_cq = &plan.completions;
   wanted.recv_cq = &plan.completions;
   wanted.srq = &plan.receives;

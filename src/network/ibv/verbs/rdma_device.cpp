@@ -4,6 +4,8 @@
 
 #include <weft/error.hpp>
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <charconv>
 #include <vector>
@@ -98,6 +100,12 @@ void Device::choose_gid(std::int64_t index) {
 
 std::string Device::describe() const {
   return name_ + " port " + std::to_string(port_number_) + ", " + to_text(gid_);
+}
+
+void set_not_waiting(int descriptor, const char* what) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags < 0 || ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0)
+    refuse(std::string(what) + " cannot be asked for without waiting: " + error_text(errno));
 }
 
 Registration Device::register_memory(std::span<std::byte> memory, int access) {

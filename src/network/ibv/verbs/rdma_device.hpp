@@ -51,6 +51,9 @@ class Device {
   ibv_gid_entry gid_{};
 };
 
+/// Makes calls that read events from a descriptor answer at once when there are none. Throws weft::Error.
+void set_not_waiting(int descriptor, const char* what);
+
 /// Memory that only this rank's own transfers use.
 inline constexpr int kLocalAccess = IBV_ACCESS_LOCAL_WRITE;
 

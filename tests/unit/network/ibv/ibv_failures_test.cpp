@@ -1,3 +1,4 @@
+#include "network/ibv/connection/device_events.hpp"
 #include "unit/network/ibv/double_network.hpp"
 
 #include <cstdint>
@@ -47,6 +48,40 @@ TEST_F(IbvFailures, PacketsOfAConnectionThatFailsComeBack) {
     returned += stage[0].network->reclaim_packets(indices);
     return returned >= 1 && stage.drained();
   }));
+}
+
+TEST_F(IbvFailures, AnEventOfAQueuePairEndsItsPeer) {
+  Stage stage(3, settings());
+  for (const int to : {1, 2}) ASSERT_EQ(stage.send(0, Stage::to(to, 1), payload(8, 1)), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(2).arrivals.size() == 1; }));
+  testing::internal::CaptureStderr();
+  Fabric::instance().raise(IBV_EVENT_QP_FATAL, DeviceEvents::mark_of(1));
+  await_loss(stage);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("the network lost rank 1: its queue pair has failed: event of the double"),
+            std::string::npos)
+      << log;
+  EXPECT_FALSE(stage.port(0).has_left(2));
+}
+
+TEST_F(IbvFailures, AnEventOfTheDeviceEndsAllPeers) {
+  Stage stage(3, settings());
+  testing::internal::CaptureStderr();
+  Fabric::instance().raise(IBV_EVENT_DEVICE_FATAL, nullptr);
+  await_loss(stage);
+  EXPECT_TRUE(stage.port(0).has_left(2));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("double0 port 1, 10.0.0.1 (RoCE v2) has failed"),
+            std::string::npos);
+}
+
+TEST_F(IbvFailures, OtherEventsAreOnlyTold) {
+  Stage stage(2, settings({{"log", "info"}}));
+  testing::internal::CaptureStderr();
+  Fabric::instance().raise(IBV_EVENT_PORT_ACTIVE, nullptr);
+  ASSERT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::sent);
+  for (int round = 0; round < 5000; ++round) stage.poll();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("(RoCE v2): event of the double"), std::string::npos);
+  EXPECT_FALSE(stage.port(0).has_left(1));
 }
 
 TEST_F(IbvFailures, APeerIsReachedAlthoughGreetingsAreLostAndDoubled) {
