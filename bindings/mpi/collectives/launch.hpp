@@ -21,6 +21,18 @@ int note_collective(Communicator& communicator, bool is_immediate) noexcept;
 /// Begins it for a request that exists.
 void launch(Task task, Request& request);
 
+/// What `make(channel)` makes, with the next number of the communicator. A call that is refused has none, so that it
+/// may be made again.
+template <class Make>
+Task numbered(Communicator& communicator, bool is_immediate, const Make& make) {
+  try {
+    return make(Channel(communicator, is_immediate));
+  } catch (...) {
+    communicator.collectives[static_cast<int>(is_immediate)].fetch_sub(2, std::memory_order_relaxed);
+    throw;
+  }
+}
+
 /// A task, and with it what made it and holds its arrays.
 template <class Make>
 Task keep_until_end(Make made_by, Task task) {

@@ -107,12 +107,13 @@ def collective_call(row):
         make = f"[{captures}](Channel channel) {{ return {base}({', '.join(['channel', *arguments])}); }}"
         if is_immediate:
             return (f"Communicator& communicator = {comm};\n    const auto make = {make};\n"
-                    f"    begin(communicator, keep_until_end(make, make(Channel(communicator, true))), request)")
+                    f"    begin(communicator, keep_until_end(make, numbered(communicator, true, make)), request)")
         return (f"Communicator& communicator = {comm};\n    static_cast<void>({converted(row.arguments[-2])});\n"
                 f"    prepare(communicator, request, {make})")
-    form, more = ("begin", ", request") if any(a.name == "request" for a in row.arguments) else ("run", "")
-    task = f"{name[1:] if more else name}({', '.join(['Channel(communicator, true)' if more else 'Channel(communicator)', *arguments])})"
-    return f"Communicator& communicator = {comm};\n    {form}(communicator, {task}{more})"
+    is_begun = any(a.name == "request" for a in row.arguments)
+    task = f"{name[1:] if is_begun else name}({', '.join(['channel', *arguments])})"
+    numbered = f"numbered(communicator, {'true' if is_begun else 'false'}, [&](Channel channel) {{ return {task}; }})"
+    return f"Communicator& communicator = {comm};\n    {'begin' if is_begun else 'run'}(communicator, {numbered}{', request' if is_begun else ''})"
 
 
 def owner(row):

@@ -106,6 +106,9 @@ void op_free(MPI_Op* handle) {
 void op_commutative(Reduction& operation, int* commute) { *commute = operation.is_commutative ? 1 : 0; }
 void reduce_local(const void* in, void* inout, MPI_Count count, Datatype& type, Reduction& operation) {
   check_operation(operation, type);
+  if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE) fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is for collectives");
+  if (in == inout && in != nullptr && count > 0)
+    fail(MPI_ERR_BUFFER, "both buffers are the same; values are combined with others");
   operation.apply(in, inout, count, type);
 }
 

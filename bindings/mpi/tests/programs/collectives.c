@@ -259,8 +259,26 @@ static void several(void) {
   }
 }
 
+/* A call that is refused on one rank may be made again: the others are still in it. */
+static void refused(void) {
+  int value = rank, sum = -1;
+  MPI_Request again;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == 0) {
+    CHECK(MPI_Reduce(&value, &value, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD) != MPI_SUCCESS);
+    CHECK(MPI_Iallreduce(&value, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &again) != MPI_SUCCESS);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Reduce(&value, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  CHECK(sum == (rank == 0 ? ranks * (ranks - 1) / 2 : -1));
+  MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &again);
+  MPI_Wait(&again, MPI_STATUS_IGNORE);
+  CHECK(sum == ranks * (ranks - 1) / 2);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
+  refused();
   for (int form = 0; form < 3; ++form) {
     for (int count = 1; count <= kMost; count = count * 30 + 1) {
       if ((count + 1) * ranks > 16 * kMost) break;
