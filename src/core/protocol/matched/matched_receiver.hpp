@@ -37,10 +37,10 @@ class MatchedReceiver {
   template <class Locking>
   void complete_unexpected(MatchingEngine& engine, MatchRecord& message, std::span<std::byte> buffer,
                            Completion* completion, void* user_data) noexcept;
-  /// The same as try_receive_unexpected() on an unordered engine for a receive that may have to be posted
-  /// after all, by try_post() of the engine, whose answer it returns. Arguments are those of
+  /// The same as try_receive_unexpected() for a receive that may have to be posted after all, by try_post()
+  /// or try_post_in_order() of the engine, whose answer it returns. Arguments are those of
   /// ReceivePosts::try_post(), in registers.
-  template <class Locking, class... UserData>
+  template <MatchOrder kOrder, class Locking, class... UserData>
   bool receive_unexpected_or_post(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                                   std::size_t size, Completion* completion, UserData... user_data) noexcept;
 

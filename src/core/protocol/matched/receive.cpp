@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace weft::core {
@@ -140,42 +141,51 @@ template bool MatchedReceiver::try_receive_unexpected<detail::NoLock>(MatchingEn
 namespace {
 
 /// Out of line, so that receive_unexpected_or_post() keeps little for it.
-template <class Locking>
+template <MatchOrder kOrder, class Locking>
 [[gnu::noinline]] bool post_after_all(MatchingEngine& engine, std::uint64_t tag, std::uint32_t source,
                                       std::span<std::byte> buffer, Completion* completion,
                                       void* user_data) noexcept {
-  const bool is_posted = engine.try_post<Locking>({tag, source, 0}, buffer, completion, user_data);
+  const MatchKey key{tag, source, 0};
+  const bool is_posted = kOrder == MatchOrder::ordered
+                             ? engine.try_post_in_order<Locking>(key, buffer, completion, user_data)
+                             : engine.try_post<Locking>(key, buffer, completion, user_data);
   if (is_posted) engine.expectation().learn_unexpected(false);
   return is_posted;
 }
 
 }  // namespace
 
-template <class Locking, class... UserData>
+template <MatchOrder kOrder, class Locking, class... UserData>
 bool MatchedReceiver::receive_unexpected_or_post(std::uint64_t engine_and_source, std::uint64_t tag,
                                                  std::byte* data, std::size_t size, Completion* completion,
                                                  UserData... user_data) noexcept {
+  // An index of one byte, where that is enough.
+  using Id = std::conditional_t<kOrder == MatchOrder::ordered, std::uint16_t, std::uint8_t>;
   MatchingEngine& engine =
-      *engines_.place(static_cast<std::uint8_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
+      *engines_.place(static_cast<Id>(engine_and_source >> 32)).load(std::memory_order_acquire);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   void* given = nullptr;
   ((given = user_data), ...);
   if (try_receive_unexpected<Locking>(engine, tag, source, {data, size}, completion, given)) [[likely]]
     return true;
-  return post_after_all<Locking>(engine, tag, source, {data, size}, completion, given);
+  return post_after_all<kOrder, Locking>(engine, tag, source, {data, size}, completion, given);
 }
-template bool MatchedReceiver::receive_unexpected_or_post<detail::TryLock>(std::uint64_t, std::uint64_t,
-                                                                           std::byte*, std::size_t,
-                                                                           Completion*) noexcept;
-template bool MatchedReceiver::receive_unexpected_or_post<detail::NoLock>(std::uint64_t, std::uint64_t,
-                                                                          std::byte*, std::size_t,
-                                                                          Completion*) noexcept;
-template bool MatchedReceiver::receive_unexpected_or_post<detail::TryLock>(std::uint64_t, std::uint64_t,
-                                                                           std::byte*, std::size_t,
-                                                                           Completion*, void*) noexcept;
-template bool MatchedReceiver::receive_unexpected_or_post<detail::NoLock>(std::uint64_t, std::uint64_t,
-                                                                          std::byte*, std::size_t,
-                                                                          Completion*, void*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::unordered, detail::TryLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::unordered, detail::TryLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*, void*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::unordered, detail::NoLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::unordered, detail::NoLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*, void*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::ordered, detail::TryLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::ordered, detail::TryLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*, void*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::ordered, detail::NoLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*) noexcept;
+template bool MatchedReceiver::receive_unexpected_or_post<MatchOrder::ordered, detail::NoLock>(
+    std::uint64_t, std::uint64_t, std::byte*, std::size_t, Completion*, void*) noexcept;
 
 Status MatchedReceiver::receive_probed(MatchingEngine& engine, MatchRecord& record,
                                        std::span<std::byte> buffer, const ReceiveOptions& options) noexcept {

@@ -48,35 +48,28 @@ template <class... UserData>
   ((given = user_data), ...);
   return try_post_wildcard(engine_and_source, tag, OrderedMatching::kWholeTag, data, size, completion, given);
 }
-template <class Locking>
-[[gnu::always_inline]] inline bool ReceivePosts::try_post_in_order(
-    MatchingEngine& engine, std::uint64_t engine_and_source, std::uint64_t tag, std::span<std::byte> buffer,
-    Completion* completion, void* user_data) noexcept {
-  const auto source = static_cast<std::uint32_t>(engine_and_source);
-  if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0 &&
-      receiver_.try_receive_unexpected<Locking>(engine, tag, source, buffer, completion, user_data))
-      [[likely]]
-    return true;
-  const bool is_posted = engine.try_post_in_order<Locking>({tag, source, 0}, buffer, completion, user_data);
-  if (is_posted) engine.expectation().learn_unexpected(false);
-  return is_posted;
-}
-
 /// Slow path where messages arrive before their receives, or the endpoint does not lock as the engine does.
 template <class Locking, class... UserData>
 [[gnu::noinline]] bool ReceivePosts::try_post_ordered_slow(std::uint64_t engine_and_source, std::uint64_t tag,
                                                            std::byte* data, std::size_t size,
                                                            Completion* completion,
                                                            UserData... user_data) noexcept {
-  MatchingEngine& engine = *engines_.find_ordered(static_cast<std::uint16_t>(engine_and_source >> 32));
+  MatchingEngine& engine =
+      *engines_.place(static_cast<std::uint16_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   if (!engine.expectation().is_begun()) [[unlikely]]
     return false;
   if (engine.is_serial() != Locking::kExclusive) [[unlikely]]
     return try_post_ordered_slow<Other>(engine_and_source, tag, data, size, completion, user_data...);
-  void* given = nullptr;
-  ((given = user_data), ...);
-  return try_post_in_order<Locking>(engine, engine_and_source, tag, {data, size}, completion, given);
+  if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0)
+      [[likely]]
+    return receiver_.receive_unexpected_or_post<MatchOrder::ordered, Locking>(engine_and_source, tag, data,
+                                                                              size, completion, user_data...);
+  const auto source = static_cast<std::uint32_t>(engine_and_source);
+  const bool is_posted =
+      engine.try_post_in_order<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
+  if (is_posted) engine.expectation().learn_unexpected(false);
+  return is_posted;
 }
 template bool ReceivePosts::try_post_ordered<TryLock>(std::uint64_t, std::uint64_t, std::byte*, std::size_t,
                                                       Completion*) noexcept;

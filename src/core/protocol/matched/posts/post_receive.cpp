@@ -56,8 +56,8 @@ template <class Locking, class... UserData>
     return try_post<Other>(engine_and_source, tag, data, size, completion, user_data...);
   if (engine.expectation().expects_unexpected() && (engine_and_source & detail::kMayCompleteNow) == 0)
       [[likely]]
-    return receiver_.receive_unexpected_or_post<Locking>(engine_and_source, tag, data, size, completion,
-                                                         user_data...);
+    return receiver_.receive_unexpected_or_post<MatchOrder::unordered, Locking>(
+        engine_and_source, tag, data, size, completion, user_data...);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   const bool is_posted = engine.try_post<Locking>({tag, source, 0}, {data, size}, completion, user_data...);
   if (is_posted) engine.expectation().learn_unexpected(false);

@@ -64,7 +64,8 @@ class ReceivePosts {
   bool end(const ReceiveHandle& handle, Outcome outcome) noexcept;
   /// Returns true when no rank is left that could send what a receive with these arguments would get, other
   /// than what has arrived. The arguments have passed the checks.
-  [[nodiscard]] bool cannot_succeed(int source, std::uint64_t tag, const ReceiveOptions& options) const noexcept;
+  [[nodiscard]] bool cannot_succeed(int source, std::uint64_t tag,
+                                    const ReceiveOptions& options) const noexcept;
   bool probe(int source, std::uint64_t tag, const ReceiveOptions& options, ProbedMessage& found);
   /// Returns the engine and the record of the message; nullptr: there is no message.
   std::pair<MatchingEngine*, MatchRecord*> matched_probe(int source, std::uint64_t tag,
@@ -85,9 +86,6 @@ class ReceivePosts {
   template <class... UserData>
   bool try_post_from_any(std::uint64_t engine_and_source, std::uint64_t tag, std::byte* data,
                          std::size_t size, Completion* completion, UserData... user_data) noexcept;
-  template <class Locking>
-  bool try_post_in_order(MatchingEngine& engine, std::uint64_t engine_and_source, std::uint64_t tag,
-                         std::span<std::byte> buffer, Completion* completion, void* user_data) noexcept;
   template <class Locking>
   bool try_post_wildcard(MatchingEngine& engine, const MatchKey& key, std::uint64_t tag_mask,
                          std::span<std::byte> buffer, Completion* completion, void* user_data,
