@@ -40,6 +40,15 @@ DeviceChoice choice_of(const base::Attributes& attributes) {
   return {attributes.text(Attribute::ibv_device), attributes.integer(Attribute::ibv_gid_index)};
 }
 
+/// Bytes that a rank takes for a device of a peer that it is connected with, without the queues of verbs.
+std::size_t bytes_of_connection(const base::Attributes& attributes) {
+  const auto credits = static_cast<std::uint32_t>(attributes.integer(Attribute::ibv_credits));
+  std::size_t buffers = session::kForTheNetwork;
+  for (std::size_t traffic = 0; traffic < kTrafficClasses; ++traffic)
+    buffers += session::credits_of(static_cast<TrafficClass>(traffic), credits);
+  return session::kBytesOfConnectedPeer + sizeof(Connection) + buffers * message_bytes_of(attributes, {});
+}
+
 }  // namespace
 
 IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
@@ -80,7 +89,13 @@ std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const bas
 
 Availability availability(const base::Attributes& attributes) try {
   const Device device(choice_of(attributes));
-  return {true, "verbs, " + device.describe()};
+  return {true,
+          "verbs, " + device.describe() +
+              "; puts and gets of regions go by messages, as a key that has ended would end a connection; "
+              "a rank takes " +
+              std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
+              std::to_string(bytes_of_connection(attributes) / 1024) +
+              " KiB and a queue pair of the device for one that it is connected with"};
 } catch (const Error& error) {
   return {false, error.what()};
 }

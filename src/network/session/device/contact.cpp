@@ -11,7 +11,6 @@ namespace weft::network::session {
 
 namespace {
 
-constexpr std::uint32_t kForTheNetwork = 8;  // messages of the network itself that a link may have under way
 constexpr std::uint32_t kMostCredits = 1U << 20;
 
 }  // namespace

@@ -45,6 +45,8 @@ enum class Kind : std::uint8_t {
   const bool few = traffic == TrafficClass::urgent || traffic == TrafficClass::bulk;
   return few ? std::max(credits / 4, std::uint32_t{2}) : credits;
 }
+/// Messages of the network itself that may be under way beside those that take a credit.
+inline constexpr std::uint32_t kForTheNetwork = 8;
 /// One number for each TrafficClass.
 using Counts = std::array<std::uint32_t, kTrafficClasses>;
 
