@@ -15,16 +15,16 @@ LIMIT_S = 1200
 END = time.monotonic() + LIMIT_S
 
 
-def job(name):
+def job(name, network):
     """The script of a guest."""
-    return (f"weft={shlex.quote(str(BUILD))}\nrdma={shlex.quote(str(HERE))}\n" + (HERE / "jobs" / "checks.sh").read_text() +
+    return (f"weft={shlex.quote(str(BUILD))}\nrdma={shlex.quote(str(HERE))}\nnetwork={network}\n" + (HERE / "jobs" / "checks.sh").read_text() +
             (HERE / "jobs" / name).read_text())
 
 
 @unittest.skipIf(guest.missing(), guest.missing())
 class SoftRoce(unittest.TestCase):
-    def start(self, name, **options):
-        machine = guest.Guest(guest.default_folder(), job(name), **options)
+    def start(self, name, network="ofi", **options):
+        machine = guest.Guest(guest.default_folder(), job(name, network), **options)
         self.addCleanup(machine.close)
         return machine
 
@@ -37,6 +37,9 @@ class SoftRoce(unittest.TestCase):
 
     def test_ranks_on_one_host(self):
         self.require(self.start("one_host.sh"))
+
+    def test_ranks_on_one_host_by_verbs_alone(self):
+        self.require(self.start("one_host.sh", "ibv"))
 
     def test_ranks_on_two_hosts(self):
         port = guest.free_port()

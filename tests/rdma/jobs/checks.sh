@@ -1,6 +1,6 @@
-# What the jobs of the guests share. After `weft`: the folder of the build.
+# What the jobs of the guests share. After `weft`: the folder of the build; and `network`: ofi or ibv.
 cd "$weft" || exit 3
-export PATH=$weft/bin:$PATH FI_UNIVERSE_SIZE=8 WEFT_NETWORK=ofi 'WEFT_OFI_PROVIDER=verbs;ofi_rxm'
+export PATH=$weft/bin:$PATH FI_UNIVERSE_SIZE=8 WEFT_NETWORK=$network 'WEFT_OFI_PROVIDER=verbs;ofi_rxm'
 failed=0
 
 # check NAME SECONDS COMMAND...: runs the command, and says how it has ended and how long it took.
