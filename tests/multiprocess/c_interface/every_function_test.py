@@ -18,8 +18,9 @@ def sanitized():
     """The variables with which a Python that knows of no sanitizer loads a library that has one; what Python leaks is not looked at."""
     if os.environ.get("WEFTDEV_TEST_SANITIZER") != "asan":
         return {}
-    runtime = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
-    return {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0"}
+    libraries = [subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+                 for name in ("libasan.so", "libstdc++.so")]  # the second one for exceptions, which the first one watches
+    return {"LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0"}
 
 
 class EveryFunction(unittest.TestCase):
