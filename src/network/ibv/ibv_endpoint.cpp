@@ -51,7 +51,8 @@ int make_epoll(int first, int second) {
 IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
     : context_(context),
       buffers_(context.device, context.message_bytes, context.copier),
-      rooms_(context.device, kRooms, sizeof(session::Header) + context.inline_bytes),
+      rooms_(context.device, kRooms,
+             std::max(sizeof(session::Header) + context.inline_bytes, session::kLongestHello)),
       // A frame must fit into a receive buffer of the peer, which is as large as those of this rank.
       frames_(context.device, kFrames, std::min(kFrameBytes, context.message_bytes)),
       channel_(make_channel(context.device)),
@@ -91,7 +92,12 @@ bool IbvEndpoint::connect(session::Link& link, std::span<const std::byte> addres
   if (there.mtu < IBV_MTU_256 || there.mtu > IBV_MTU_4096 || there.queue_pair == 0) return false;
   Connection& connection = connections_.add(link);
   connection.address = there;
-  introductions_.begin(connection);
+  try {
+    introductions_.begin(connection);
+  } catch (...) {
+    connections_.remove_last();
+    throw;
+  }
   return true;
 } catch (const std::exception& error) {
   context_.log.error(error.what());
@@ -105,12 +111,17 @@ bool IbvEndpoint::is_carrying() const noexcept {
 }
 
 void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
+  bool has_ended = false;
   for (const auto& connection : connections_) {
     if (connection->rank != rank || connection->is_closed) continue;
-    drive(device);
     connection->is_closed = true;
     flush_queue_pair(*connection);
+    has_ended = true;
   }
+  // What has come, and what ends now, is in the queue by now; others may go on adding to it.
+  if (has_ended)
+    for (int left = completions_->cqe, count = 1; left > 0 && count != 0; left -= count)
+      count = take_completions(device);
 }
 
 void IbvEndpoint::stop() noexcept {

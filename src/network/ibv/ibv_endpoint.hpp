@@ -60,6 +60,7 @@ class IbvEndpoint final : public session::Transport {
  private:
   static constexpr std::uint32_t kReceives = 4096;  // posted at a time
   static constexpr std::uint32_t kSends = 8192;     // posted and not completed, over all connections
+  static constexpr int kAtATime = 16;               // completions
 
   [[nodiscard]] ibv_cq* make_completion_queue();
   [[nodiscard]] ibv_srq* make_receive_queue();
@@ -69,6 +70,8 @@ class IbvEndpoint final : public session::Transport {
   [[nodiscard]] session::Sent send_copy(Connection& connection, const session::Header& header,
                                         Bytes payload) noexcept;
   void end(Work& work) noexcept;
+  /// Takes the next completions; returns how many, fewer than kAtATime when there were no more.
+  int take_completions(session::SessionDevice& device) noexcept;
   void lose(Connection& connection, const std::string& why) noexcept;
   void on_completion(const ibv_wc& completion, session::SessionDevice& device) noexcept;
   void on_received(const ibv_wc& completion, session::SessionDevice& device) noexcept;

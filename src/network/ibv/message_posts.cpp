@@ -2,6 +2,7 @@
 #include "network/ibv/ibv_endpoint.hpp"
 #include "network/ibv/memory/work_id.hpp"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -70,6 +71,7 @@ Sent IbvEndpoint::post_send(Connection& connection, std::span<ibv_sge> pieces, u
 }
 
 Sent IbvEndpoint::send_copy(Connection& connection, const session::Header& header, Bytes payload) noexcept {
+  assert(sizeof header + payload.size() <= rooms_.bytes());
   std::byte* const room = rooms_.take();
   if (room == nullptr) return Sent::later;
   std::memcpy(room, &header, sizeof header);

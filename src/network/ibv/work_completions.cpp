@@ -9,7 +9,6 @@ namespace weft::network::ibv {
 
 namespace {
 
-constexpr int kEntries = 16;
 constexpr int kPerCall = 64;                    // completions; limits the time that a thread holds the lock
 constexpr std::uint32_t kReceivesAtOnce = 16;   // messages received, from which on buffers are posted again
 constexpr std::uint32_t kDrivesPerLook = 4096;  // for events, which costs a system call
@@ -17,12 +16,8 @@ constexpr std::uint32_t kDrivesPerLook = 4096;  // for events, which costs a sys
 }  // namespace
 
 void IbvEndpoint::drive(session::SessionDevice& device) noexcept {
-  int count = kEntries;
-  for (int seen = 0; seen < kPerCall && count == kEntries; seen += count) {
-    std::array<ibv_wc, kEntries> entries;
-    count = std::max(::ibv_poll_cq(completions_.get(), kEntries, entries.data()), 0);
-    for (int next = 0; next < count; ++next) on_completion(entries[static_cast<std::size_t>(next)], device);
-  }
+  int count = kAtATime;
+  for (int seen = 0; seen < kPerCall && count == kAtATime; seen += count) count = take_completions(device);
   // Buffers that deliveries have freed may wait as long as messages come.
   if (count == 0 || unposted_ >= kReceivesAtOnce) {
     buffers_.post_to(*receives_);
@@ -30,6 +25,13 @@ void IbvEndpoint::drive(session::SessionDevice& device) noexcept {
   }
   if (++drives_ % kDrivesPerLook == 0) context_.events.look();
   introductions_.repeat(device);
+}
+
+int IbvEndpoint::take_completions(session::SessionDevice& device) noexcept {
+  std::array<ibv_wc, kAtATime> entries;
+  const int count = std::max(::ibv_poll_cq(completions_.get(), kAtATime, entries.data()), 0);
+  for (int next = 0; next < count; ++next) on_completion(entries[static_cast<std::size_t>(next)], device);
+  return count;
 }
 
 void IbvEndpoint::on_completion(const ibv_wc& completion, session::SessionDevice& device) noexcept {

@@ -33,9 +33,10 @@ OfiEndpoint::OfiEndpoint(const EndpointContext& context, std::uint32_t index)
   inject_bytes_ = info.tx_attr->inject_size;
   has_two_pieces_ = info.tx_attr->iov_limit >= 2;
   // Packets without room for a header are copied when they cannot be sent as a second piece.
-  sending_bytes_ = context.packets.is_foreign() && !has_two_pieces_
-                       ? std::max(context.inline_bytes, context.packets.layout().payload)
-                       : context.inline_bytes;
+  sending_bytes_ = std::max(context.packets.is_foreign() && !has_two_pieces_
+                                ? std::max(context.inline_bytes, context.packets.layout().payload)
+                                : context.inline_bytes,
+                            session::kLongestHello - sizeof(session::Header));
 
   fi_av_attr av_attributes{};
   av_attributes.type = FI_AV_UNSPEC;

@@ -1,6 +1,7 @@
 // Transfers to peers: injected, copied into a buffer of the endpoint, or sent from a packet.
 #include "network/ofi/ofi_endpoint.hpp"
 
+#include <cassert>
 #include <cstring>
 
 namespace weft::network::ofi {
@@ -93,6 +94,7 @@ Sent OfiEndpoint::transmit(session::Link& link, const session::Header& header, B
     if (!payload.empty()) std::memcpy(message + sizeof header, payload.data(), payload.size());
     return outcome(link, ::fi_inject(endpoint_.get(), message, size, link.address));
   }
+  assert(payload.size() <= sending_bytes_);
   Sending* sending = take_sending();
   if (sending == nullptr) return Sent::later;
   std::memcpy(sending->bytes, &header, sizeof header);

@@ -211,6 +211,12 @@ TEST(Messages, to_a_handle_follow_what_its_owner_says_of_it) {
   ASSERT_TRUE(answers(SendResult::sent));
 }
 
+TEST(Messages, to_many_handles_that_were_exposed_before_the_first_contact_are_sent) {
+  Stage stage(3);
+  stage.expose_handles(0, 32);
+  for (const int from : {1, 2}) EXPECT_TRUE(stage.reaches_handles(from, 0, 32));
+}
+
 TEST(Messages, towards_a_rank_that_has_left_have_nobody_to_go_to) {
   Stage stage(2);
   ASSERT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::sent);

@@ -142,6 +142,22 @@ class Stage {
     return {peer, 0, traffic, kChannel, false, word};
   }
 
+  /// Opens the handles with the numbers from 0 on.
+  void expose_handles(int rank, std::uint16_t count) {
+    for (std::uint16_t id = 0; id < count; ++id)
+      (*this)[rank].network->publish_handle(id, 1, HandleState::open);
+  }
+  /// Sends a message to each of them.
+  [[nodiscard]] bool reaches_handles(int from, int to, std::uint16_t count) {
+    for (std::uint16_t id = 0; id < count; ++id) {
+      Outgoing outgoing = Stage::to(to, detail::handle_word(RemoteCompletion(id, 1, 0), 0));
+      outgoing.to_handle = true;
+      if (!until([&] { return port(from).send(outgoing, payload(8, id), false) == SendResult::sent; }))
+        return false;
+    }
+    return true;
+  }
+
  private:
   static bool is_final(SendResult result) {
     return result == SendResult::sent || result == SendResult::peer_left;

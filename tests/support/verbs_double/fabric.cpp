@@ -45,6 +45,14 @@ void Fabric::set(const Faults& faults) {
   random_.seed(static_cast<std::minstd_rand::result_type>(faults.seed));
 }
 
+bool Fabric::refuses(std::uint32_t Faults::*objects) {
+  const std::lock_guard lock(mutex_);
+  if (faults_.*objects == 0) return false;
+  --(faults_.*objects);
+  errno = ENOMEM;
+  return true;
+}
+
 void Fabric::add(QueuePair& pair) {
   const std::lock_guard lock(mutex_);
   pair.qp_num = next_pair_++;

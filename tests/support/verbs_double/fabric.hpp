@@ -29,6 +29,10 @@ struct Faults {
       0;  // every so-manieth time the receiver is not ready, although a buffer is posted
   std::uint32_t fail_sends =
       0;  // so many of the work requests to come fail, as if the peer were out of reach
+  // So many of the next calls that make one of these fail:
+  std::uint32_t refuse_pairs = 0;
+  std::uint32_t refuse_routes = 0;
+  std::uint32_t refuse_registrations = 0;
 };
 
 struct CompletionQueue : ibv_cq {
@@ -72,6 +76,8 @@ class Fabric {
   static Fabric& instance();
 
   void set(const Faults& faults);
+  /// Returns true when the next call that makes such an object shall fail, with errno.
+  [[nodiscard]] bool refuses(std::uint32_t Faults::*objects);
   /// Work requests that have failed so far.
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
   /// Raises an event of all queue pairs that were given `pair_context`; null: of all devices.

@@ -128,6 +128,7 @@ int dealloc_pd(ibv_pd* domain) {
 }
 
 ibv_mr* reg_mr(ibv_pd* domain, void* address, std::size_t size, int access) {
+  if (Fabric::instance().refuses(&Faults::refuse_registrations)) return nullptr;
   auto* const made = new ibv_mr{domain->context, domain, address, size, 0, 0, 0};
   Fabric::instance().add(*made, access);
   return made;
@@ -183,6 +184,7 @@ int destroy_srq(ibv_srq* queue) {
 }
 
 ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
+  if (Fabric::instance().refuses(&Faults::refuse_pairs)) return nullptr;
   if (wanted->cap.max_inline_data > kMostInline) {
     errno = EINVAL;
     return nullptr;
@@ -210,7 +212,10 @@ int destroy_qp(ibv_qp* pair) {
   return 0;
 }
 
-ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) { return new ibv_ah{domain->context, domain, 0}; }
+ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) {
+  if (Fabric::instance().refuses(&Faults::refuse_routes)) return nullptr;
+  return new ibv_ah{domain->context, domain, 0};
+}
 int destroy_ah(ibv_ah* route) {
   delete route;
   return 0;

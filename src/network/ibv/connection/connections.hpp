@@ -9,20 +9,22 @@
 
 namespace weft::network::ibv {
 
-/// By index, and by device of the peer. Connections stay. One thread at a time.
+/// By index, and by device of the peer. Connections stay, but for one that could not be made. One thread at a
+/// time.
 class Connections {
  public:
   /// Throws std::bad_alloc.
   Connection& add(session::Link& link) {
     all_.push_back(std::make_unique<Connection>());
     Connection& made = *all_.back();
-    made.link = &link;
     made.index = static_cast<std::uint32_t>(all_.size() - 1);
     made.rank = link.rank;
     made.device = link.device;
     link.address = made.index;
     return made;
   }
+  /// Removes the one that add() has returned last.
+  void remove_last() noexcept { all_.pop_back(); }
   [[nodiscard]] Connection& of(const session::Link& link) const noexcept { return *all_[link.address]; }
   /// Returns nullptr when there is none of this index.
   [[nodiscard]] Connection* at(std::uint64_t index) const noexcept {

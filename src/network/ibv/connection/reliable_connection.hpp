@@ -12,7 +12,6 @@ namespace weft::network::ibv {
 
 /// Under the device's lock.
 struct Connection {
-  session::Link* link = nullptr;
   std::uint32_t index = 0;  // among those of the device
   int rank = -1;            // of the peer, as the next
   std::uint8_t device = 0;

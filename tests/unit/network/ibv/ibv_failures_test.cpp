@@ -50,6 +50,55 @@ TEST_F(IbvFailures, PacketsOfAConnectionThatFailsComeBack) {
   }));
 }
 
+TEST_F(IbvFailures, AGreetingWithManyHandlesDoesNotWriteIntoTheNext) {
+  Stage stage(3, settings());
+  stage.expose_handles(0, 32);
+  // Greetings wait in their rooms while receivers are not ready.
+  Fabric::instance().set({.no_receiver = 1});
+  for (int round = 0; round < 200; ++round) {
+    for (const int to : {1, 2})
+      EXPECT_NE(stage.port(0).send(Stage::to(to, 1), payload(8, 1), false), SendResult::sent);
+    stage.poll();
+  }
+  Fabric::instance().set({});
+  for (const int from : {1, 2}) EXPECT_TRUE(stage.reaches_handles(from, 0, 32));
+}
+
+TEST_F(IbvFailures, APeerForWhichNothingCanBeMadeIsLostAndStaysSo) {
+  for (const Faults& faults : {Faults{.refuse_pairs = 3}, Faults{.refuse_routes = 1}}) {
+    Stage stage(3, settings());
+    testing::internal::CaptureStderr();
+    Fabric::instance().set(faults);
+    EXPECT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::peer_left);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("its address cannot be used"), std::string::npos);
+    // The peer's cards come to nothing, and others are reached.
+    for (int round = 0; round < 200; ++round) {
+      static_cast<void>(stage.port(1).send(Stage::to(0, 2), payload(8, 2), false));
+      stage.poll();
+    }
+    EXPECT_TRUE(stage.port(0).reclaim(1, false));
+    ASSERT_EQ(stage.send(0, Stage::to(2, 3), payload(8, 3)), SendResult::sent);
+    EXPECT_TRUE(stage.until([&] { return stage.notes(2).arrivals.size() == 1; }));
+  }
+}
+
+TEST_F(IbvFailures, WhatAPeerHasSentBeforeItsEndArrives) {
+  constexpr std::uint64_t kMessages = 200;
+  Stage stage(2, settings({{"ibv_credits", "256"}}));
+  ASSERT_EQ(stage.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1 && stage.drained(); }));
+  const auto send_all = [&](std::uint64_t& sent) {
+    if (stage.port(1).send(Stage::to(0, sent), payload(400, sent), false) == SendResult::sent) ++sent;
+    stage[1].poll();
+    return sent == kMessages;
+  };
+  std::uint64_t sent = 0;
+  ASSERT_TRUE(weft::test::until([&] { return send_all(sent); }, [] {}));
+  static_cast<void>(stage.port(0).reclaim(1, false));
+  // Nothing comes from now on.
+  ASSERT_TRUE(stage.until([&] { return stage.notes(0).arrivals.size() == kMessages; }));
+}
+
 TEST_F(IbvFailures, AnEventOfAQueuePairEndsItsPeer) {
   Stage stage(3, settings());
   for (const int to : {1, 2}) ASSERT_EQ(stage.send(0, Stage::to(to, 1), payload(8, 1)), SendResult::sent);
