@@ -27,6 +27,8 @@ struct Channel {
 
   [[nodiscard]] int rank() const noexcept { return communicator.rank; }
   [[nodiscard]] int size() const noexcept { return communicator.size; }
+  /// Whether its number is one of those that return at once, which are odd.
+  [[nodiscard]] bool is_immediate() const noexcept { return (tag & 1) != 0; }
 
   Communicator& communicator;
   std::uint32_t context;

@@ -21,16 +21,23 @@ int note_collective(Communicator& communicator, bool is_immediate) noexcept;
 /// Begins it for a request that exists.
 void launch(Task task, Request& request);
 
-/// What `make(channel)` makes, with the next number of the communicator. A call that is refused has none, so that it
-/// may be made again.
-template <class Make>
-Task numbered(Communicator& communicator, bool is_immediate, const Make& make) {
+/// What `make(channel)` makes; `roll(channel)` is called when that has not refused the arguments. A call that
+/// is refused has no number, so that it may be made again.
+template <class Make, class Roll>
+Task made_on(const Channel& channel, const Make& make, const Roll& roll) {
   try {
-    return make(Channel(communicator, is_immediate));
+    Task task = make(channel);
+    roll(channel);
+    return task;
   } catch (...) {
-    communicator.collectives[static_cast<int>(is_immediate)].fetch_sub(2, std::memory_order_relaxed);
+    channel.communicator.collectives[channel.is_immediate() ? 1 : 0].fetch_sub(2, std::memory_order_relaxed);
     throw;
   }
+}
+/// The same with the next number of the communicator.
+template <class Make, class Roll>
+Task numbered(Communicator& communicator, bool is_immediate, const Make& make, const Roll& roll) {
+  return made_on(Channel(communicator, is_immediate), make, roll);
 }
 
 /// A task, and with it what made it and holds its arrays.
@@ -40,9 +47,9 @@ Task keep_until_end(Make made_by, Task task) {
   co_await task;
 }
 
-/// A request that `make(channel)` starts each time.
-template <class Make>
-void prepare(Communicator& communicator, MPI_Request* handle, Make make) {
+/// A request that `make(channel)` starts each time. `roll(channel)` as above, now.
+template <class Make, class Roll>
+void prepare(Communicator& communicator, MPI_Request* handle, Make make, const Roll& roll) {
   struct Again final : RequestWork {
     Again(Communicator& of, Make&& what) : channel(of), make_task(std::move(what)) {}
     void start(Request& request) override { launch(make_task(channel), request); }
@@ -51,7 +58,8 @@ void prepare(Communicator& communicator, MPI_Request* handle, Make make) {
     Make make_task;
   };
   auto work = std::make_unique<Again>(communicator, std::move(make));
-  static_cast<void>(work->make_task(work->channel));  // what is wrong with the arguments is said here
+  // What is wrong with the arguments is said here.
+  static_cast<void>(made_on(work->channel, work->make_task, roll));
   Request* const request = take_request(communicator);
   request->what = Request::What::work;
   request->tag = note_collective(communicator, false);

@@ -63,7 +63,8 @@ Task reduce_to_owners(const Channel& channel, const void* sent, void* received, 
     check_count("recvcounts", blocks.count_of(rank));
     total += blocks.count_of(rank);
   }
-  check_reduction(sent, received, total, type, operation);
+  const bool has_result = blocks.count_of(channel.rank()) > 0;
+  check_reduction(sent, has_result ? received : nullptr, total, type, operation);
   if (channel.communicator.is_inter())
     return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
   const void* const own = is_in_place(sent) ? received : sent;

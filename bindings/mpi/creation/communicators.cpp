@@ -4,6 +4,7 @@
 #include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/creation/creation.hpp"
 #include "bindings/mpi/creation/intercommunicators.hpp"
+#include "bindings/mpi/roll_call/roll_call.hpp"
 
 #include <cstring>
 
@@ -47,12 +48,16 @@ void duplicate_later(Communicator& communicator, const Info* info, MPI_Comm* mad
   copy_attributes(communicator, copy, made);
   copy->info = copy_of(info);
   *made = handle_of<MPI_Comm>(copy);
-  begin(communicator, receive_context(Channel(communicator, true), copy, context), request);
+  const Channel channel(communicator, true);
+  if (is_checked) [[unlikely]]
+    call_the_roll(channel, {});
+  begin(communicator, receive_context(channel, copy, context), request);
 }
 
 }  // namespace
 
 void comm_dup_with_info(Communicator& communicator, Info* info, MPI_Comm* made) {
+  call_the_roll_of_creation(communicator);
   Communicator* const copy = copy_of_communicator(communicator, agree_on_context(communicator));
   copy_attributes(communicator, copy, made);
   copy->info = copy_of(info);
@@ -71,6 +76,7 @@ void comm_idup_with_info(Communicator& communicator, Info* info, MPI_Comm* made,
 void comm_split(Communicator& communicator, int color, int key, MPI_Comm* made) {
   if (color < 0 && color != MPI_UNDEFINED)
     fail(MPI_ERR_ARG, "color %d; 0 or more, or MPI_UNDEFINED is needed", color);
+  call_the_roll_of_creation(communicator);
   Communicator* const part =
       communicator.is_inter() ? split_inter(communicator, color, key) : split(communicator, color, key);
   *made = part != nullptr ? handle_of<MPI_Comm>(part) : MPI_COMM_NULL;
@@ -91,6 +97,7 @@ void comm_split_type(Communicator& communicator, int split_type, int key, Info* 
 
 void comm_create(Communicator& communicator, Group& group, MPI_Comm* made) {
   if (communicator.is_inter()) {
+    call_the_roll_of_creation(communicator);
     Communicator* const part = create_inter(communicator, group);
     *made = part != nullptr ? handle_of<MPI_Comm>(part) : MPI_COMM_NULL;
     return;
@@ -98,6 +105,7 @@ void comm_create(Communicator& communicator, Group& group, MPI_Comm* made) {
   for (const int rank : group.ranks)
     if (communicator.local->rank_of(rank) == MPI_UNDEFINED)
       fail(MPI_ERR_GROUP, "the group has rank %d of MPI_COMM_WORLD, which is not in the communicator", rank);
+  call_the_roll_of_creation(communicator);
   const int place = group.rank_of(own_world_rank);
   // Disjoint groups may be made by one call: each is a part of a split, whose number is that of its first
   // member.

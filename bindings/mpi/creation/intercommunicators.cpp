@@ -2,6 +2,7 @@
 
 #include "bindings/mpi/collectives/inter.hpp"
 #include "bindings/mpi/communicators/communicators_calls.hpp"
+#include "bindings/mpi/roll_call/roll_call.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -119,11 +120,13 @@ void intercomm_create(Communicator& local, int local_leader, MPI_Comm peer, int 
       fail(MPI_ERR_RANK, "remote leader %d; a rank from 0 to %d of the peer communicator is needed",
            remote_leader, between->peers().size() - 1);
   }
+  call_the_roll_of_creation(local);
   *made = handle_of<MPI_Comm>(connect(local, local_leader, between, remote_leader, tag));
 }
 
 void intercomm_merge(Communicator& communicator, int high, MPI_Comm* made) {
   if (!communicator.is_inter()) fail(MPI_ERR_COMM, "the communicator is no intercommunicator");
+  call_the_roll_of_creation(communicator);
   // The groups' leaders tell each other who wants to be first; where both want the same, the lower first rank
   // is.
   int wanted[2] = {high != 0 ? 1 : 0, 0};

@@ -54,6 +54,8 @@ COLLECTIVES = ("collectives", "neighbours")
 OF_RESULTS = ("attributes", "communicators", "datatypes", "errors", "groups", "info", "operations", "sessions", "topologies")
 RESULTS = ("int*", "MPI_Aint*", "MPI_Count*", "COUNT*", "SIGNED*", "DISP*", "AINT*", "MPI_Comm*", "MPI_Datatype*", "MPI_Errhandler*", "MPI_Group*",
            "MPI_Info*", "MPI_Op*", "MPI_Session*")
+# Arrays, which are null pointers where there is nothing to store. They are no arrays in C: compilers would warn of MPI_UNWEIGHTED.
+ARRAYS_OF_RESULTS = ("sourceweights", "destweights")
 # The classes of handles that a program has to free, and calls that hand out what it has not to: why they do not.
 CHECKED_HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Group", "MPI_Op", "MPI_Info", "MPI_Errhandler", "MPI_Win")
 OF_NO_OWN_HANDLE = {
@@ -67,9 +69,6 @@ OF_NO_OWN_HANDLE = {
     "T_cvar_get_info": "gives a predefined datatype",
     "T_pvar_get_info": "gives a predefined datatype",
 }
-COLLECTIVE_CALLS = ("Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type", "Comm_create",
-                    "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent", "Intercomm_create",
-                    "Intercomm_merge")
 BASES = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",
          "reduce_scatter_block", "reduce_scatter", "gather", "gatherv", "scatter", "scatterv")
 
@@ -107,12 +106,12 @@ def collective_call(row):
         make = f"[{captures}](Channel channel) {{ return {base}({', '.join(['channel', *arguments])}); }}"
         if is_immediate:
             return (f"Communicator& communicator = {comm};\n    const auto make = {make};\n"
-                    f"    begin(communicator, keep_until_end(make, numbered(communicator, true, make)), request)")
+                    f"    begin(communicator, keep_until_end(make, numbered(communicator, true, make, roll)), request)")
         return (f"Communicator& communicator = {comm};\n    static_cast<void>({converted(row.arguments[-2])});\n"
-                f"    prepare(communicator, request, {make})")
+                f"    prepare(communicator, request, {make}, roll)")
     is_begun = any(a.name == "request" for a in row.arguments)
     task = f"{name[1:] if is_begun else name}({', '.join(['channel', *arguments])})"
-    numbered = f"numbered(communicator, {'true' if is_begun else 'false'}, [&](Channel channel) {{ return {task}; }})"
+    numbered = f"numbered(communicator, {'true' if is_begun else 'false'}, [&](Channel channel) {{ return {task}; }}, roll)"
     return f"Communicator& communicator = {comm};\n    {'begin' if is_begun else 'run'}(communicator, {numbered}{', request' if is_begun else ''})"
 
 
@@ -134,25 +133,22 @@ def owner(row):
 
 def checks_of(row):
     """What an entry point does before and behind its call so that handles which the program does not free are known."""
-    before = ""
-    if row.name in COLLECTIVE_CALLS:
-        comm = converted(next(a for a in row.arguments if a.type == "MPI_Comm"))
-        before = f"if (is_checked) [[unlikely]]\n      call_the_roll({comm}, {{}});\n    "
     if row.name.startswith("Type_get_contents"):
-        return before, ";\n    note_contents(datatype, array_of_datatypes)"
+        return "", ";\n    note_contents(datatype, array_of_datatypes)"
     handles = [a for a in row.arguments if a.type.endswith("*") and not a.array and a.type[:-1] in CHECKED_HANDLES]
     if not handles or row.name in OF_NO_OWN_HANDLE:
-        return before, ""
+        return "", ""
     if row.name.endswith(("_free", "_disconnect")):
         return "".join(f"const void* const freed = *{a.name};\n    " for a in handles), ";\n    note_freed(freed)"
-    return before, "".join(f";\n    note_made(*{a.name})" for a in handles)
+    return "", "".join(f";\n    note_made(*{a.name})" for a in handles)
 
 
 def results_needed(row):
     """Refuses null pointers where results are to be stored."""
     if row.group not in OF_RESULTS:
         return ""
-    return "".join(f'need_result({a.name}, "{a.name}");\n    ' for a in row.arguments if a.type in RESULTS and not a.array)
+    return "".join(f'need_result({a.name}, "{a.name}");\n    ' for a in row.arguments
+                   if a.type in RESULTS and not a.array and a.name not in ARRAYS_OF_RESULTS)
 
 
 def collective_check(row):
@@ -195,7 +191,8 @@ def entry(row, large):
     if row.group in COLLECTIVES:
         said = collective_check(row) if row.group == "collectives" else "{}"
         first, rest = collective_call(row).split("\n", 1)
-        call = f"{first}\n    if (is_checked) [[unlikely]]\n      call_the_roll(communicator, {said});\n{rest}"
+        call = (f"{first}\n    const auto roll = [&](const Channel& channel) {{\n      if (is_checked) [[unlikely]]\n"
+                f"        call_the_roll(channel, {said});\n    }};\n{rest}")
     call = results_needed(row) + before + call + behind
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
             f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
@@ -206,7 +203,7 @@ def entries(group, rows, root):
     lines = [f"// Entry points of the group {group}; {NOTE}.", "#include \"bindings/mpi/entry/entry.hpp\""]
     if calls.exists():
         lines.append(f"#include \"bindings/mpi/{group}/{group}_calls.hpp\"")
-    if group in COLLECTIVES or any(row.name in COLLECTIVE_CALLS for row in rows):
+    if group in COLLECTIVES:
         lines.append("#include \"bindings/mpi/roll_call/roll_call.hpp\"")
     lines += ["", "extern \"C\" {", "#pragma GCC visibility push(default)", ""]
     for row in rows:

@@ -101,15 +101,10 @@ void begin_comparison(const Channel& channel, const Partners& partners, Communic
 
 }  // namespace
 
-void call_the_roll(Communicator& communicator, const CollectiveCall& call) {
+void call_the_roll(const Channel& of, const CollectiveCall& call) {
+  Communicator& communicator = of.communicator;
   // Beside the collective's own messages, by a bit of the tag that numbers of collectives do not reach.
-  const std::string_view name = current_call;
-  const bool is_immediate = name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm");
-  const int which = is_immediate || name.starts_with("MPI_Comm_idup") ? 1 : 0;
-  const auto number =
-      static_cast<int>((communicator.collectives[which].load(std::memory_order_relaxed) & 0x3fffffff) |
-                       static_cast<unsigned>(which));
-  const Channel channel(communicator, communicator.hidden_context(), number | 0x40000000);
+  const Channel channel(communicator, communicator.hidden_context(), (of.tag & 0x3fffffff) | 0x40000000);
   const Description mine = description_of(call);
   const int rank = communicator.rank, size = communicator.size;
   if (communicator.is_inter() && rank == 0)
@@ -117,6 +112,14 @@ void call_the_roll(Communicator& communicator, const CollectiveCall& call) {
   if (size > 1)
     begin_comparison(communicator.is_inter() ? channel.local() : channel,
                      {(rank + 1) % size, (rank + size - 1) % size, "rank"}, communicator, mine);
+}
+
+void call_the_roll_of_creation(Communicator& communicator) {
+  if (!is_checked) [[likely]]
+    return;
+  const auto next =
+      static_cast<int>(communicator.collectives[0].load(std::memory_order_relaxed) & 0x7fffffff);
+  call_the_roll(Channel(communicator, communicator.hidden_context(), next), {});
 }
 
 void finish_roll_calls() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings/mpi/check/finding.hpp"
+#include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/datatypes/datatype.hpp"
 #include "bindings/mpi/operations/operation.hpp"
 
@@ -15,9 +16,14 @@ struct CollectiveCall {
   const Reduction* operation = nullptr;
 };
 
-/// Compares the collective that the current call is about to begin with that of the previous member of the
-/// communicator, as soon as its description comes. Ends the job where they differ.
-[[gnu::cold]] void call_the_roll(Communicator& communicator, const CollectiveCall& call);
+/// Compares the collective that the current call begins on this channel with that of the previous member of
+/// the communicator, as soon as its description comes. Ends the job where they differ. Called once for a
+/// number, when nothing is wrong with the arguments: a call that is refused may be made again, or another one
+/// in its place.
+[[gnu::cold]] void call_the_roll(const Channel& channel, const CollectiveCall& call);
+/// The same, with mpi_check, of a call that makes communicators and is about to take the communicator's next
+/// number.
+void call_the_roll_of_creation(Communicator& communicator);
 /// Waits until all comparisons have been made.
 void finish_roll_calls();
 

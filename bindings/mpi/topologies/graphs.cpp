@@ -1,6 +1,7 @@
 // Graph topologies, whole and distributed.
 #include "bindings/mpi/collectives/collectives_calls.hpp"
 #include "bindings/mpi/creation/creation.hpp"
+#include "bindings/mpi/roll_call/roll_call.hpp"
 #include "bindings/mpi/topologies/topologies_calls.hpp"
 #include "bindings/mpi/topologies/topology.hpp"
 
@@ -50,6 +51,7 @@ void graph_create(Communicator& old, int nodes, const int* index, const int* edg
   check_graph(old, nodes, index, edges);
   *made = MPI_COMM_NULL;
   if (nodes == 0) return;
+  call_the_roll_of_creation(old);
   Communicator* const communicator = split(old, old.rank < nodes ? 0 : MPI_UNDEFINED, old.rank);
   if (communicator == nullptr) return;
   auto graph = std::make_unique<WholeGraph>();
@@ -106,6 +108,7 @@ void dist_graph_create_adjacent(Communicator& old, int in_degree, const int* sou
     edges->source_weights.assign(source_weights, source_weights + in_degree);
   if (has_weights(destination_weights) && destination_weights != MPI_WEIGHTS_EMPTY)
     edges->destination_weights.assign(destination_weights, destination_weights + out_degree);
+  call_the_roll_of_creation(old);
   make(old, std::move(edges), made);
 }
 
@@ -126,6 +129,7 @@ void dist_graph_create(Communicator& old, int count, const int* sources, const i
       own.push_back(is_weighted && weights != MPI_WEIGHTS_EMPTY ? weights[edge] : 1);
     }
   }
+  call_the_roll_of_creation(old);
   std::vector<int> counts(static_cast<std::size_t>(old.size)), places(static_cast<std::size_t>(old.size));
   int own_count = static_cast<int>(own.size()), total = 0;
   run(old, allgather(Channel(old), &own_count, 1, int_type, counts.data(), 1, int_type));
@@ -162,17 +166,20 @@ void dist_graph_neighbors_count(Communicator& communicator, int* in_degree, int*
 void dist_graph_neighbors(Communicator& communicator, int in_room, int* sources, int* source_weights,
                           int out_room, int* destinations, int* destination_weights) {
   const OwnEdges& edges = edges_of(communicator);
-  const auto give = [](const std::vector<int>& from, int room, int* to) {
-    std::copy_n(from.begin(), std::min<std::size_t>(from.size(), static_cast<std::size_t>(std::max(0, room))),
-                to);
+  const auto give = [](const std::vector<int>& from, int room, int* to, const char* argument) {
+    const std::size_t count = std::min(from.size(), static_cast<std::size_t>(std::max(0, room)));
+    if (count == 0) return;
+    if (to == nullptr)
+      fail(MPI_ERR_ARG, "argument '%s' is a null pointer; there are %zu values for it", argument, count);
+    std::copy_n(from.begin(), count, to);
   };
-  give(edges.sources, in_room, sources);
-  give(edges.destinations, out_room, destinations);
+  give(edges.sources, in_room, sources, "sources");
+  give(edges.destinations, out_room, destinations, "destinations");
   if (!edges.is_weighted) return;
   if (has_weights(source_weights) && source_weights != MPI_WEIGHTS_EMPTY)
-    give(edges.source_weights, in_room, source_weights);
+    give(edges.source_weights, in_room, source_weights, "sourceweights");
   if (has_weights(destination_weights) && destination_weights != MPI_WEIGHTS_EMPTY)
-    give(edges.destination_weights, out_room, destination_weights);
+    give(edges.destination_weights, out_room, destination_weights, "destweights");
 }
 
 }  // namespace weft::mpi

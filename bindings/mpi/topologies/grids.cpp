@@ -1,5 +1,6 @@
 // Cartesian topologies.
 #include "bindings/mpi/creation/creation.hpp"
+#include "bindings/mpi/roll_call/roll_call.hpp"
 #include "bindings/mpi/topologies/topologies_calls.hpp"
 #include "bindings/mpi/topologies/topology.hpp"
 
@@ -115,6 +116,7 @@ void dims_create(int nodes, int dimensions, int* sizes) {
 void cart_create(Communicator& old, int dimensions, const int* sizes, const int* is_ring, int,
                  MPI_Comm* made) {
   const int ranks = checked_size(old, dimensions, sizes);
+  call_the_roll_of_creation(old);
   Communicator* const communicator = split(old, old.rank < ranks ? 0 : MPI_UNDEFINED, old.rank);
   *made = MPI_COMM_NULL;
   if (communicator == nullptr) return;
@@ -146,6 +148,7 @@ void cart_sub(Communicator& communicator, const int* remain, MPI_Comm* made) {
     }
   }
   // A grid of no dimensions has one rank, as MPI_Cart_create says: that of the first one.
+  call_the_roll_of_creation(communicator);
   const bool is_left_out = part->sizes.empty() && communicator.rank != 0;
   Communicator* const own = split(communicator, is_left_out ? MPI_UNDEFINED : color, key);
   *made = MPI_COMM_NULL;

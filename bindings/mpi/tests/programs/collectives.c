@@ -263,10 +263,14 @@ static void several(void) {
 static void refused(void) {
   int value = rank, sum = -1;
   MPI_Request again;
+  MPI_Comm part;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if (rank == 0) {
     CHECK(MPI_Reduce(&value, &value, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD) != MPI_SUCCESS);
     CHECK(MPI_Iallreduce(&value, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &again) != MPI_SUCCESS);
+    CHECK(MPI_Allreduce_init(&value, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &again) !=
+          MPI_SUCCESS);
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, -5, 0, &part) != MPI_SUCCESS);
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Reduce(&value, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -274,6 +278,28 @@ static void refused(void) {
   MPI_Iallreduce(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &again);
   MPI_Wait(&again, MPI_STATUS_IGNORE);
   CHECK(sum == ranks * (ranks - 1) / 2);
+  sum = -1;
+  MPI_Allreduce_init(&value, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &again);
+  MPI_Start(&again);
+  MPI_Wait(&again, MPI_STATUS_IGNORE);
+  MPI_Request_free(&again);
+  CHECK(sum == ranks * (ranks - 1) / 2);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &part);
+  MPI_Comm_free(&part);
+}
+
+/* Where a rank has no result, its buffer for it does not count: it may be that of its values. */
+static void no_result(void) {
+  int own[16], result = -1;
+  for (int r = 0; r < ranks; ++r) {
+    own[r] = rank + r;
+    counts[r] = r == 0 ? 0 : 1;
+  }
+  MPI_Exscan(own, rank == 0 ? own : &result, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(rank == 0 ? own[0] == 0 : result == rank * (rank - 1) / 2);
+  for (int r = 1; r < ranks; ++r) own[r - 1] = rank + r; /* what goes to rank r */
+  MPI_Reduce_scatter(own, rank == 0 ? own : &result, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(rank == 0 ? ranks == 1 || own[0] == 1 : result == ranks * (ranks - 1) / 2 + ranks * rank);
 }
 
 int main(int argc, char** argv) {
@@ -293,6 +319,7 @@ int main(int argc, char** argv) {
   order();
   kept();
   several();
+  no_result();
   MPI_Finalize();
   return 0;
 }

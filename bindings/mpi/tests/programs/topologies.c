@@ -102,11 +102,41 @@ static void ring_of_edges(void) {
   MPI_Comm_free(&comm);
 }
 
+/* A rank without edges has no arrays; a graph without weights needs no place for them. */
+static void null_arrays(void) {
+  MPI_Comm comm;
+  int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks, in = -1, out = -1, zero = 0, one = 1,
+      weight = 3;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, MPI_UNWEIGHTED, 1, &after, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_neighbors(comm, 1, &in, NULL, 1, &out, NULL);
+  CHECK(in == before && out == after);
+  MPI_Comm_free(&comm);
+  /* Rank 0 is its own neighbour, and the only one that has any. */
+  for (int is_adjacent = 0; is_adjacent < 2; ++is_adjacent) {
+    const int degree = rank == 0;
+    int *at = degree ? &zero : NULL, *weights = degree ? &weight : NULL;
+    if (is_adjacent)
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, at, weights, degree, at, weights, MPI_INFO_NULL,
+                                     0, &comm);
+    else
+      MPI_Dist_graph_create(MPI_COMM_WORLD, degree, at, degree ? &one : NULL, at, weights, MPI_INFO_NULL, 0,
+                            &comm);
+    int found[4] = {-1, -1, -1, -1};
+    MPI_Dist_graph_neighbors(comm, degree, degree ? &found[0] : NULL, degree ? &found[1] : NULL, degree,
+                             degree ? &found[2] : NULL, degree ? &found[3] : NULL);
+    if (degree) CHECK(found[0] == 0 && found[1] == 3 && found[2] == 0 && found[3] == 3);
+    MPI_Neighbor_allgather(&rank, 1, MPI_INT, degree ? &found[0] : NULL, 1, MPI_INT, comm);
+    MPI_Comm_free(&comm);
+  }
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   grid();
   ring_of_edges();
   balance();
+  null_arrays();
   MPI_Finalize();
   return 0;
 }
