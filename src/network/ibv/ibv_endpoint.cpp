@@ -17,6 +17,7 @@ constexpr std::size_t kRooms = 512;
 constexpr std::size_t kFrames = 32;
 constexpr std::size_t kFrameBytes = 8192;
 constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first contact
+constexpr std::uint32_t kForIntroductions = 2 * Introductions::kSlots;  // places in the completion queue
 
 template <class Object>
 Object* made(Object* object, const char* what, const Device& device) {
@@ -57,8 +58,10 @@ IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
       frames_(context.device, kFrames, std::min(kFrameBytes, context.message_bytes)),
       channel_(make_channel(context.device)),
       epoll_(make_epoll(channel_->fd, context.events.descriptor())),
-      completions_(make_completion_queue()),
       receives_(make_receive_queue()),
+      completions_(make_completion_queue()),
+      most_sends_(std::min(
+          kSends, static_cast<std::uint32_t>(completions_->cqe) - most_receives_ - kForIntroductions)),
       plan_{context.device, *completions_, *receives_, context.ack_timeout},
       introductions_(context, plan_, index, connections_) {
   buffers_.grow(kForGreetings, 0);
@@ -69,20 +72,28 @@ IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
 
 IbvEndpoint::~IbvEndpoint() { stop(); }
 
-ibv_cq* IbvEndpoint::make_completion_queue() {
-  const int entries = std::min(static_cast<int>(kReceives + kSends + 2 * Introductions::kSlots),
-                               context_.device.limits().max_cqe);
-  return made(verbs().create_cq(&context_.device.context(), entries, nullptr, channel_.get(), 0),
-              "completion queue", context_.device);
-}
-
 ibv_srq* IbvEndpoint::make_receive_queue() {
   ibv_srq_init_attr wanted{};
   wanted.attr.max_wr =
       std::min(kReceives, static_cast<std::uint32_t>(std::max(context_.device.limits().max_srq_wr, 1)));
   wanted.attr.max_sge = 1;
-  return made(verbs().create_srq(&context_.device.domain(), &wanted), "shared receive queue",
-              context_.device);
+  SharedReceiveQueue queue(
+      made(verbs().create_srq(&context_.device.domain(), &wanted), "shared receive queue", context_.device));
+  most_receives_ = wanted.attr.max_wr;  // perhaps more than wanted
+  return queue.release();
+}
+
+/// Everything that is posted must have a place in it: a queue that overflows is lost.
+ibv_cq* IbvEndpoint::make_completion_queue() {
+  const std::uint32_t others = most_receives_ + kForIntroductions;
+  const auto most = static_cast<std::uint32_t>(std::max(context_.device.limits().max_cqe, 0));
+  if (most < others + SendQueue::kDepth)
+    throw Error(ErrorClass::network, "ibv: completion queues of " + context_.device.describe() + " have " +
+                                         std::to_string(most) + " entries at most, and " +
+                                         std::to_string(others + SendQueue::kDepth) + " are needed");
+  const auto entries = static_cast<int>(std::min(others + kSends, most));
+  return made(verbs().create_cq(&context_.device.context(), entries, nullptr, channel_.get(), 0),
+              "completion queue", context_.device);
 }
 
 bool IbvEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
@@ -130,6 +141,11 @@ void IbvEndpoint::stop() noexcept {
     connection->is_closed = true;
     connection->queue_pair.reset();
     connection->route.reset();
+    // Their completions are not read any more.
+    connection->sends.complete_all([&](Work& work) {
+      --under_way_;
+      end(work);
+    });
   }
 }
 

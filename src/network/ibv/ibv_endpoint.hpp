@@ -11,6 +11,7 @@
 #include "network/ibv/memory/rooms.hpp"
 #include "network/session/link/transport.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -37,8 +38,8 @@ class IbvEndpoint final : public session::Transport {
   [[nodiscard]] int wait_descriptor() const noexcept override { return epoll_.get(); }
   [[nodiscard]] std::chrono::nanoseconds longest_sleep() const noexcept override;
   void prepare_sleep() noexcept override;
-  /// What comes after prepare_sleep() makes the descriptor readable.
-  [[nodiscard]] bool may_sleep() noexcept override { return true; }
+  /// What comes after prepare_sleep() makes the descriptor readable; what came before has been taken.
+  [[nodiscard]] bool may_sleep() noexcept override { return has_found_none_.load(std::memory_order_relaxed); }
   // message_posts.cpp
   session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
   session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
@@ -58,12 +59,16 @@ class IbvEndpoint final : public session::Transport {
   void drive(session::SessionDevice& device) noexcept override;
 
  private:
-  static constexpr std::uint32_t kReceives = 4096;  // posted at a time
-  static constexpr std::uint32_t kSends = 8192;     // posted and not completed, over all connections
-  static constexpr int kAtATime = 16;               // completions
+  static constexpr std::uint32_t kReceives = 4096;  // posted at a time, where the device can
+  static constexpr std::uint32_t kSends = 8192;  // posted and not completed, over all connections; as above
+  static constexpr int kAtATime = 16;            // completions
 
-  [[nodiscard]] ibv_cq* make_completion_queue();
   [[nodiscard]] ibv_srq* make_receive_queue();
+  [[nodiscard]] ibv_cq* make_completion_queue();
+  /// Returns false while a request of this connection would have no place in a queue.
+  [[nodiscard]] bool may_post(const Connection& connection) const noexcept {
+    return connection.is_open && !connection.sends.is_full() && under_way_ < most_sends_;
+  }
   [[nodiscard]] session::Sent post(Connection& connection, ibv_send_wr& request, Work work) noexcept;
   [[nodiscard]] session::Sent post_send(Connection& connection, std::span<ibv_sge> pieces, unsigned flags,
                                         Work work) noexcept;
@@ -83,14 +88,17 @@ class IbvEndpoint final : public session::Transport {
   Rooms frames_;
   const CompletionChannel channel_;
   const base::Descriptor epoll_;
-  const CompletionQueue completions_;
+  std::uint32_t most_receives_ = 0;  // that the receive queue takes
   const SharedReceiveQueue receives_;
+  const CompletionQueue completions_;
+  const std::uint32_t most_sends_;  // that the completion queue has places for
   const QueuePairPlan plan_;
   Connections connections_;
   Introductions introductions_;
   std::uint32_t under_way_ = 0;  // sends of all connections
   std::uint32_t drives_ = 0;
-  std::uint32_t unposted_ = 0;  // messages received since buffers were last posted
+  std::atomic<bool> has_found_none_{false};  // the last poll of the completion queue
+  std::uint32_t unposted_ = 0;               // messages received since buffers were last posted
 };
 
 }  // namespace weft::network::ibv

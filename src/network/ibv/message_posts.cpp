@@ -22,8 +22,10 @@ ibv_sge piece_of(const void* bytes, std::size_t size, std::uint32_t key) noexcep
 
 }  // namespace
 
+/// More than half of the completion queue's places: below that, all that is under way may be without a
+/// completion to come.
 bool IbvEndpoint::has_room_for_bulk() const noexcept {
-  return rooms_.free_count() > kKeptFromBulk && under_way_ < kSends / 2;
+  return rooms_.free_count() > kKeptFromBulk && under_way_ < most_sends_ / 4 * 3;
 }
 
 void IbvEndpoint::end(Work& work) noexcept {
@@ -43,9 +45,9 @@ Sent IbvEndpoint::post(Connection& connection, ibv_send_wr& request, Work work) 
     lose(connection, "");
     return Sent::never;
   }
-  if (!connection.is_open || sends.is_full() || under_way_ == kSends) return Sent::later;
+  if (!may_post(connection)) return Sent::later;
   const bool is_signalled =
-      work.kind != Work::Kind::inlined || sends.is_signal_due() || under_way_ >= kSends / 2;
+      work.kind != Work::Kind::inlined || sends.is_signal_due() || under_way_ >= most_sends_ / 2;
   request.wr_id = id_of_send(connection.index, sends.position());
   if (is_signalled) request.send_flags |= IBV_SEND_SIGNALED;
   ibv_send_wr* refused = nullptr;

@@ -35,6 +35,9 @@ void IbvEndpoint::end_offer(const Offer& offer) noexcept {
 AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
                                 std::uint64_t token) noexcept try {
   if (to.size() > context_.device.port().max_msg_sz) return AccessResult::unsupported;
+  Connection& connection = connections_.of(link);
+  // Before the memory is registered, which is dear.
+  if (!connection.is_closed && !may_post(connection)) return AccessResult::no_slot;
   Work work{.kind = Work::Kind::fetch, .token = token};
   work.registration = context_.device.register_memory(to, kLocalAccess);
   ibv_sge piece{reinterpret_cast<std::uint64_t>(to.data()), static_cast<std::uint32_t>(to.size()),
@@ -44,7 +47,7 @@ AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
   request.num_sge = 1;
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma = {from.address + from.offset, static_cast<std::uint32_t>(from.key)};
-  const Sent sent = post(connections_.of(link), request, std::move(work));
+  const Sent sent = post(connection, request, std::move(work));
   if (sent == Sent::yes) return AccessResult::posted;
   return sent == Sent::later ? AccessResult::no_slot : AccessResult::peer_left;
 } catch (const Error& error) {

@@ -18,6 +18,7 @@ constexpr std::uint32_t kDrivesPerLook = 4096;  // for events, which costs a sys
 void IbvEndpoint::drive(session::SessionDevice& device) noexcept {
   int count = kAtATime;
   for (int seen = 0; seen < kPerCall && count == kAtATime; seen += count) count = take_completions(device);
+  has_found_none_.store(count == 0, std::memory_order_relaxed);
   // Buffers that deliveries have freed may wait as long as messages come.
   if (count == 0 || unposted_ >= kReceivesAtOnce) {
     buffers_.post_to(*receives_);

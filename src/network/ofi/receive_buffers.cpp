@@ -8,16 +8,12 @@
 
 namespace weft::network::ofi {
 
-OfiReceiveBuffers::~OfiReceiveBuffers() {
-  for (Slab& slab : slabs_) {
-    slab.registration.reset();
-    ::munmap(slab.memory, slab.bytes);
-  }
-}
+void OfiReceiveBuffers::Unmap::operator()(std::byte* memory) const noexcept { ::munmap(memory, bytes); }
 
 void OfiReceiveBuffers::grow(std::uint32_t count, std::uint32_t held) {
-  allow(count);
-  grow_further();
+  const std::uint32_t first = std::min(count, kAtATime);
+  make(first);
+  allow(count - first);
   quota_.fetch_add(held, std::memory_order_relaxed);
 }
 
@@ -37,14 +33,15 @@ void OfiReceiveBuffers::make(std::uint32_t count) {
   if (memory == MAP_FAILED)
     throw Error(ErrorClass::network, "ofi: " + std::to_string(count) + " receive buffers of " +
                                          std::to_string(size_) + " bytes cannot be allocated");
-  Slab& slab = slabs_.emplace_back(Slab{static_cast<std::byte*>(memory), bytes, std::move(buffers), nullptr});
-  slab.registration = fabric_.register_local({slab.memory, bytes});
+  Slab slab{{static_cast<std::byte*>(memory), Unmap{bytes}}, std::move(buffers), nullptr};
+  slab.registration = fabric_.register_local({slab.memory.get(), bytes});
   for (std::uint32_t index = 0; index < count; ++index) {
     ReceiveBuffer& buffer = slab.buffers[index];
-    buffer.bytes = slab.memory + index * stride_;
+    buffer.bytes = slab.memory.get() + index * stride_;
     buffer.descriptor = descriptor_of(slab.registration);
     free_.put(buffer);
   }
+  slabs_.push_back(std::move(slab));
 }
 
 PayloadOwner* OfiReceiveBuffers::keep(const std::byte*& data, std::size_t size,

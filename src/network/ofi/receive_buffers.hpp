@@ -37,7 +37,6 @@ class OfiReceiveBuffers final : public session::ReceiveBuffers, public PayloadOw
   /// `size`: of one buffer. `copier` keeps payloads beyond the quota.
   OfiReceiveBuffers(Fabric& fabric, std::size_t size, detail::PayloadLender& copier) noexcept
       : fabric_(fabric), size_(size), stride_((size + 63) / 64 * 64), copier_(copier) {}
-  ~OfiReceiveBuffers();
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   void grow(std::uint32_t count, std::uint32_t held) override;
@@ -55,11 +54,14 @@ class OfiReceiveBuffers final : public session::ReceiveBuffers, public PayloadOw
   void release(std::byte* data, std::size_t size, std::uint64_t cookie) noexcept override;
 
  private:
-  struct Slab {
-    std::byte* memory;
+  struct Unmap {
     std::size_t bytes;
+    void operator()(std::byte* memory) const noexcept;
+  };
+  struct Slab {
+    std::unique_ptr<std::byte[], Unmap> memory;
     std::unique_ptr<ReceiveBuffer[]> buffers;
-    Owned<fid_mr> registration;
+    Owned<fid_mr> registration;  // ends before the memory
   };
 
   void make(std::uint32_t count);

@@ -129,7 +129,7 @@ int Fabric::post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refus
   const std::lock_guard lock(mutex_);
   for (; request != nullptr; request = request->next) {
     *refused = request;
-    if (from.state != IBV_QPS_RTS && from.state != IBV_QPS_ERR) return EINVAL;
+    if (from.state < IBV_QPS_RTS) return EINVAL;
     if (from.unretired == from.limits.max_send_wr) return ENOMEM;
     if (from.qp_type == IBV_QPT_RC && is_turn(faults_.refuse_sends, posts_)) return ENOMEM;
     if (static_cast<std::uint32_t>(request->num_sge) > from.limits.max_send_sge) return EINVAL;
@@ -177,6 +177,7 @@ void Fabric::arm(CompletionQueue& queue) {
 int Fabric::poll(CompletionQueue& queue, std::span<ibv_wc> entries) {
   const std::lock_guard lock(mutex_);
   carry_all();
+  if (faults_.hides_completions) return 0;
   std::size_t count = std::min(entries.size(), queue.entries.size());
   if (faults_.seed != 0 && count > 1) count = 1 + random_() % count;
   for (ibv_wc& entry : entries.first(count)) {
@@ -262,7 +263,11 @@ Fabric::Carried Fabric::carry_first(QueuePair& from) {
   }
   const Send& first = from.sends.front();
   Carried carried = Carried::yes;
-  if (from.qp_type == IBV_QPT_UD) {
+  if (from.qp_type == IBV_QPT_UD && (from.state == IBV_QPS_SQE || faults_.fail_datagrams != 0)) {
+    complete_send(from, first, from.state == IBV_QPS_SQE ? IBV_WC_WR_FLUSH_ERR : IBV_WC_LOC_QP_OP_ERR);
+    if (faults_.fail_datagrams != 0) --faults_.fail_datagrams;
+    from.state = IBV_QPS_SQE;
+  } else if (from.qp_type == IBV_QPT_UD) {
     send_datagram(from, first);
   } else if (faults_.fail_sends != 0 || peer_of(from) == nullptr || peer_of(from)->peer != from.qp_num) {
     if (faults_.fail_sends != 0) --faults_.fail_sends;

@@ -29,6 +29,9 @@ struct Faults {
       0;  // every so-manieth time the receiver is not ready, although a buffer is posted
   std::uint32_t fail_sends =
       0;  // so many of the work requests to come fail, as if the peer were out of reach
+  std::uint32_t fail_datagrams =
+      0;                           // so many of the datagrams to come fail, and their queue pair stops (SQE)
+  bool hides_completions = false;  // polls find nothing
   // So many of the next calls that make one of these fail:
   std::uint32_t refuse_pairs = 0;
   std::uint32_t refuse_routes = 0;

@@ -154,14 +154,30 @@ void Introductions::repeat(session::SessionDevice& device) noexcept {
 
 void Introductions::on_completion(const ibv_wc& completion, session::SessionDevice& device) noexcept {
   const auto slot = static_cast<std::uint32_t>(rest_of(completion.wr_id));
-  // A card that is lost is sent again.
-  if (origin_of(completion.wr_id) == Origin::card_sent) return free_slots_.push_back(slot);
+  if (origin_of(completion.wr_id) == Origin::card_sent) {
+    free_slots_.push_back(slot);
+    return on_card_sent(completion.status);
+  }
   Card card{};
   const bool is_card =
       completion.status == IBV_WC_SUCCESS && completion.byte_len == sizeof slots_[slot].received;
   if (is_card) std::memcpy(&card, slots_[slot].received + kRouteHeader, sizeof card);
   if (completion.status != IBV_WC_WR_FLUSH_ERR) post_receive(slot);
   if (is_card && is_from_this_job(card)) on_card(card, device);
+}
+
+/// A card that is lost is sent again. After an error the queue pair sends nothing until it is made ready
+/// anew.
+void Introductions::on_card_sent(ibv_wc_status status) noexcept try {
+  if (status == IBV_WC_SUCCESS || status == IBV_WC_WR_FLUSH_ERR) return;
+  context_.log.warn("a greeting was not sent and is tried again: " +
+                    std::string(verbs().wc_status_str(status)));
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.cur_qp_state = IBV_QPS_SQE;
+  modify(*datagrams_, attributes, IBV_QP_STATE | IBV_QP_CUR_STATE);
+} catch (const Error& error) {
+  context_.log.error(error.what());
 }
 
 /// Strangers are ignored: the numbers of queue pairs are used again by programs that come later.

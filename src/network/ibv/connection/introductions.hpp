@@ -51,6 +51,7 @@ class Introductions {
   void make_queue_pair();
   void post_receive(std::uint32_t slot) noexcept;
   void send_card(Connection& connection) noexcept;
+  void on_card_sent(ibv_wc_status status) noexcept;
   void on_card(const Card& card, session::SessionDevice& device) noexcept;
   [[nodiscard]] Connection* connection_for(const Card& card, session::SessionDevice& device) noexcept;
   void learn(Connection& connection, const Card& card, session::SessionDevice& device);

@@ -66,6 +66,12 @@ class SendQueue {
     if (static_cast<std::int32_t>(signalled_ - completed_) < 0) signalled_ = completed_;
   }
 
+  /// Calls `end(work)` for all.
+  template <class End>
+  void complete_all(const End& end) noexcept {
+    complete(posted_ - 1, [&](Work& work, bool) { end(work); });
+  }
+
  private:
   std::array<Work, kDepth> work_{};
   std::uint32_t posted_ = 0;

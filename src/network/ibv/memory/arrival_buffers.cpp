@@ -16,12 +16,7 @@ constexpr std::size_t kBatch = 32;  // receives that are posted by one call
 
 }  // namespace
 
-IbvReceiveBuffers::~IbvReceiveBuffers() {
-  for (Slab& slab : slabs_) {
-    slab.registration.reset();
-    ::munmap(slab.memory.data(), slab.memory.size());
-  }
-}
+void IbvReceiveBuffers::Unmap::operator()(std::byte* memory) const noexcept { ::munmap(memory, bytes); }
 
 void IbvReceiveBuffers::grow(std::uint32_t count, std::uint32_t) {
   slabs_.reserve(slabs_.size() + 1);
@@ -32,15 +27,14 @@ void IbvReceiveBuffers::grow(std::uint32_t count, std::uint32_t) {
   if (memory == MAP_FAILED)
     throw Error(ErrorClass::network, "ibv: " + std::to_string(count) + " receive buffers of " +
                                          std::to_string(size_) + " bytes cannot be allocated");
-  Slab& slab = slabs_.emplace_back();
-  slab.memory = {static_cast<std::byte*>(memory), stride * count};
-  slab.buffers = std::move(buffers);
-  slab.registration = device_.register_memory(slab.memory, kLocalAccess);
+  Slab slab{{static_cast<std::byte*>(memory), Unmap{stride * count}}, std::move(buffers), nullptr};
+  slab.registration = device_.register_memory({slab.memory.get(), stride * count}, kLocalAccess);
   for (std::uint32_t next = 0; next < count; ++next) {
-    slab.buffers[next].bytes = slab.memory.data() + next * stride;
+    slab.buffers[next].bytes = slab.memory.get() + next * stride;
     slab.buffers[next].key = slab.registration->lkey;
     free_.put(slab.buffers[next]);
   }
+  slabs_.push_back(std::move(slab));
 }
 
 ReceiveBuffer* IbvReceiveBuffers::take_unposted() noexcept {

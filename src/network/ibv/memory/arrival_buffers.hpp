@@ -23,7 +23,6 @@ class IbvReceiveBuffers final : public session::ReceiveBuffers {
   /// `size`: of one buffer. `copier` keeps payloads.
   IbvReceiveBuffers(Device& device, std::size_t size, detail::PayloadLender& copier) noexcept
       : device_(device), size_(size), copier_(copier) {}
-  ~IbvReceiveBuffers();
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   void grow(std::uint32_t count, std::uint32_t held) override;
@@ -37,10 +36,14 @@ class IbvReceiveBuffers final : public session::ReceiveBuffers {
   void post_to(ibv_srq& queue) noexcept;
 
  private:
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(std::byte* memory) const noexcept;
+  };
   struct Slab {
-    std::span<std::byte> memory;
+    std::unique_ptr<std::byte[], Unmap> memory;
     std::unique_ptr<ReceiveBuffer[]> buffers;
-    Registration registration;
+    Registration registration;  // ends before the memory
   };
 
   [[nodiscard]] ReceiveBuffer* take_unposted() noexcept;
