@@ -1,5 +1,6 @@
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include "completions.hpp"
@@ -46,30 +47,41 @@ void check(weft::Outcome outcome, weft::Collective& all, const runtime_impl_t& r
                            failed);
 }
 
-/// The turn of this thread among those that have called collectives of the device.
+/// The turn of this thread among those that wait in collectives of the device.
 class Turn {
  public:
-  explicit Turn(device_impl_t& device) : in_collective_(device.in_collective) {
-    while (in_collective_.test_and_set(std::memory_order_acquire)) device.own_endpoint.endpoint.progress();
+  Turn(device_impl_t& device, const char* operation) : waiting_(device.waiting_thread) {
+    static thread_local const char mark = 0;  // its address is the thread's
+    for (const void* found = nullptr;
+         !waiting_.compare_exchange_weak(found, &mark, std::memory_order_acquire); found = nullptr) {
+      if (found == &mark)
+        refuse(std::string(operation) + " in a handler that runs while this thread waits in a collective of" +
+               " the device: give it a completion object with .comp()");
+      device.own_endpoint.endpoint.progress();
+    }
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
-  ~Turn() { in_collective_.clear(std::memory_order_release); }
+  ~Turn() { waiting_.store(nullptr, std::memory_order_release); }
 
  private:
-  std::atomic_flag& in_collective_;
+  std::atomic<const void*>& waiting_;
 };
 
-/// Waits for the collective that `wait` is, or begins the one that `make` returns.
+/// Waits for the collective that `wait` is, or begins the one that `make` returns. That one has its number at
+/// once and waits for nobody's turn: it may be begun by a handler, in the progress of a thread that waits in
+/// another one.
 template <class Operation, class Wait, class Make>
 void perform(const Operation& operation, const char* name, const Wait& wait, const Make& make) {
   device_impl_t& device = device_of(operation);
   weft::Collective& all = device.collective();
-  const Turn turn(device);
-  if (operation.m_comp.is_empty())
+  if (operation.m_comp.is_empty()) {
+    const Turn turn(device, name);
     check(wait(all), all, device.runtime, name);
-  else
-    all.post(make(all), {.completion = completion_of(operation.m_comp)});
+    return;
+  }
+  const std::lock_guard lock(device.posting);
+  all.post(make(all), {.completion = completion_of(operation.m_comp)});
 }
 
 }  // namespace

@@ -89,8 +89,12 @@ class device_impl_t {
   explicit device_impl_t(runtime_impl_t& of_runtime);
   /// The device's collectives, made when they are first used.
   weft::Collective& collective();
-  /// Set while a thread is in one of them: others wait, since only the order tells collectives apart.
-  std::atomic_flag in_collective = ATOMIC_FLAG_INIT;
+  /// The thread that waits in one of them, or null: others wait, since only the order tells collectives
+  /// apart.
+  std::atomic<const void*> waiting_thread{nullptr};
+  /// Held while one is posted, which waits for nothing; its completion object may be a handler that posts
+  /// another one.
+  std::recursive_mutex posting;
 
   runtime_impl_t& runtime;
   weft::Device device;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ constinit thread_local PacketCache packet_cache;
 
 namespace {
 
-/// The caches of all threads, which a runtime that ends takes its packets out of. Never destroyed: threads
-/// may end after everything else.
+/// The caches of all threads, which a runtime that ends takes its packets out of. The mutex is held by
+/// whoever makes a cache that of another runtime, and empties it. Never destroyed: threads may end after
+/// everything else.
 struct Caches {
   std::mutex mutex;
   std::vector<PacketCache*> all;
@@ -28,6 +30,25 @@ struct Caches {
 /// Gives the packets of a thread back when it ends.
 class CacheOwner {
  public:
+  /// The cache of this thread is for packets of `payloads` from now on.
+  static void give_to(const Payloads& payloads) {
+    static thread_local CacheOwner owner;
+    const std::lock_guard lock(Caches::of_process().mutex);
+    if (!payloads.has_room_for_cache()) return;
+    hand_over(packet_cache, &payloads);
+  }
+  /// The same of any thread's cache, or of none's packets. With the mutex.
+  static void hand_over(PacketCache& cache, const Payloads* payloads) noexcept {
+    const Payloads* const before = cache.of.load(std::memory_order_relaxed);
+    if (before != nullptr) {
+      before->empty(cache);
+      before->caches_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    if (payloads != nullptr) payloads->caches_.fetch_add(1, std::memory_order_relaxed);
+    cache.of.store(payloads, std::memory_order_relaxed);
+  }
+
+ private:
   CacheOwner() {
     Caches& caches = Caches::of_process();
     const std::lock_guard lock(caches.mutex);
@@ -39,12 +60,8 @@ class CacheOwner {
     Caches& caches = Caches::of_process();
     const std::lock_guard lock(caches.mutex);
     std::erase(caches.all, &packet_cache);
-    give_to(nullptr);
-  }
-  /// The cache of this thread is for packets of `payloads` from now on.
-  static void give_to(const Payloads* payloads) noexcept {
-    if (packet_cache.of != nullptr) packet_cache.of->empty(packet_cache);
-    packet_cache.of = payloads;
+    hand_over(packet_cache, nullptr);
+    packet_cache.has_ended = true;
   }
 };
 
@@ -64,11 +81,8 @@ Payloads& Payloads::make(weft::Runtime& runtime) {
 void Payloads::close() noexcept {
   Caches& caches = Caches::of_process();
   const std::lock_guard lock(caches.mutex);
-  for (PacketCache* const cache : caches.all) {
-    if (cache->of != this) continue;
-    empty(*cache);
-    cache->of = nullptr;
-  }
+  for (PacketCache* const cache : caches.all)
+    if (cache->of.load(std::memory_order_relaxed) == this) CacheOwner::hand_over(*cache, nullptr);
   runtime_.store(nullptr, std::memory_order_release);
 }
 
@@ -86,22 +100,31 @@ void* Payloads::take_from_pool() noexcept {
   void* const address = packet.data();
   packet.release();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (may_hold(address)) [[likely]]
-    return address;
+  if (!may_hold(address) || !is_beginning(address)) [[unlikely]]
+    note_taken(at);
+  return address;
+}
+
+/// Before the program has the address, and may put it back.
+void Payloads::note_taken(std::uintptr_t at) noexcept {
+  std::uintptr_t some = 0;
+  if (some_.compare_exchange_strong(some, at, std::memory_order_relaxed)) some = at;
+  const std::uintptr_t distance = at > some ? at - some : some - at;
+  std::uintptr_t stride = stride_.load(std::memory_order_relaxed);
+  const auto divisor = [&] { return stride == kNoDistance ? distance : std::gcd(stride, distance); };
+  while (distance != 0 && !stride_.compare_exchange_weak(stride, divisor(), std::memory_order_relaxed))
+    continue;
   std::uintptr_t first = first_.load(std::memory_order_relaxed);
   while (at < first && !first_.compare_exchange_weak(first, at, std::memory_order_relaxed)) continue;
   std::uintptr_t last = last_.load(std::memory_order_relaxed);
   while (at > last && !last_.compare_exchange_weak(last, at, std::memory_order_relaxed)) continue;
-  return address;
 }
 
 bool Payloads::put_into_pool(void* address) noexcept {
   weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
   if (runtime == nullptr) return true;  // it has gone with its runtime
-  if (packet_cache.of != this && cached_ != 0) {
-    static thread_local CacheOwner owner;
-    owner.give_to(this);
-  }
+  const bool has_cache = packet_cache.of.load(std::memory_order_relaxed) == this || packet_cache.has_ended;
+  if (!has_cache && cached_ != 0 && has_room_for_cache()) CacheOwner::give_to(*this);
   return static_cast<bool>(runtime->packet_of(address));
 }
 

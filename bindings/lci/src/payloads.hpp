@@ -12,11 +12,13 @@ namespace lci {
 
 class Payloads;
 
-/// Packets that the program has put back in this thread: it takes them again without asking the pool.
+/// Packets that the program has put back in this thread: it takes them again without asking the pool. Another
+/// thread looks whose they are, and takes them only when that runtime ends.
 struct PacketCache {
   static constexpr std::uint32_t kMost = 16;
-  const Payloads* of = nullptr;  // whose packets they are
+  std::atomic<const Payloads*> of{nullptr};  // whose packets they are; written under the mutex of all caches
   std::uint32_t count = 0;
+  bool has_ended = false;  // with its thread, whose last destructors may put packets back still
   void* held[kMost] = {};
 };
 extern constinit thread_local PacketCache packet_cache [[gnu::tls_model("initial-exec")]];
@@ -43,19 +45,19 @@ class Payloads {
   [[nodiscard]] std::size_t packet_bytes() const noexcept { return packet_bytes_; }
   /// The number of packets of the runtime.
   [[nodiscard]] std::size_t packets() const noexcept { return packets_; }
-  /// A packet that the program holds as a plain pointer from now on, or null: the pool is empty. (Other
-  /// threads may keep PacketCache::kMost packets each.)
+  /// A packet that the program holds as a plain pointer from now on, or null: the pool is empty. (Caches of
+  /// other threads may keep a quarter of the packets.)
   [[nodiscard, gnu::always_inline]] inline void* take_packet() noexcept {
     PacketCache& cache = packet_cache;
-    if (cache.of == this && cache.count != 0) [[likely]]
+    if (cache.of.load(std::memory_order_relaxed) == this && cache.count != 0) [[likely]]
       return cache.held[--cache.count];
     return take_from_pool();
   }
   /// Takes back what take_packet() has returned. Returns false for all other addresses.
   [[nodiscard, gnu::always_inline]] inline bool put_packet(void* address) noexcept {
-    if (!may_hold(address)) return false;
+    if (!may_hold(address) || !is_beginning(address)) return false;
     PacketCache& cache = packet_cache;
-    if (cache.of != this || cache.count >= cached_) [[unlikely]]
+    if (cache.of.load(std::memory_order_relaxed) != this || cache.count >= cached_) [[unlikely]]
       return put_into_pool(address);
     cache.held[cache.count++] = address;
     return true;
@@ -71,13 +73,34 @@ class Payloads {
   [[gnu::noinline]] void* take_from_pool() noexcept;
   [[gnu::noinline]] bool put_into_pool(void* address) noexcept;
   void empty(PacketCache& cache) const noexcept;
+  /// Whether the address lies as many strides from the others as those of take_packet() do; of those that
+  /// may_hold() has let through.
+  [[nodiscard]] bool is_beginning(const void* address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const std::uintptr_t some = some_.load(std::memory_order_relaxed);
+    const std::uintptr_t stride = stride_.load(std::memory_order_relaxed);
+    const std::uintptr_t distance = at > some ? at - some : some - at;
+    if (((distance | stride) >> 32) == 0) [[likely]]  // shorter numbers are divided in less time
+      return static_cast<std::uint32_t>(distance) % static_cast<std::uint32_t>(stride) == 0;
+    return distance % stride == 0;
+  }
+  void note_taken(std::uintptr_t at) noexcept;
+  /// Whether one cache more would leave three quarters of the packets to the pool.
+  [[nodiscard]] bool has_room_for_cache() const noexcept {
+    return (caches_.load(std::memory_order_relaxed) + 1) * std::size_t{cached_} <= packets_ / 4;
+  }
 
   std::atomic<allocator_base_t*> allocator_{&g_allocator_default};
   std::atomic<std::uintptr_t> first_{UINTPTR_MAX};
   std::atomic<std::uintptr_t> last_{0};
+  std::atomic<std::uintptr_t> some_{0};  // one of the addresses
+  // Divides the distances of all addresses: the greatest such number. Of one address there are none.
+  static constexpr std::uintptr_t kNoDistance = UINTPTR_MAX;
+  std::atomic<std::uintptr_t> stride_{kNoDistance};
   const std::size_t packet_bytes_;
   const std::size_t packets_;
-  const std::uint32_t cached_;  // packets that a thread keeps
+  const std::uint32_t cached_;                    // packets that a thread keeps
+  mutable std::atomic<std::uint32_t> caches_{0};  // threads that do; written under the mutex of all caches
   std::atomic<weft::Runtime*> runtime_;
 };
 

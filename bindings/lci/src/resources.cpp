@@ -122,7 +122,10 @@ void* get_upacket_x::call() const {
 
 namespace {
 [[gnu::always_inline]] inline void put_back(Payloads& payloads, void* packet) {
-  if (packet != nullptr && !payloads.put_packet(packet)) payloads.allocator().deallocate(packet);
+  if (packet == nullptr || payloads.put_packet(packet)) return;
+  if (payloads.may_hold(packet)) [[unlikely]]
+    refuse("put_upacket: the address lies in the memory of the packets, but no packet begins there");
+  payloads.allocator().deallocate(packet);
 }
 }  // namespace
 void put_upacket(void* packet) { put_back(runtime_of({}).payloads, packet); }

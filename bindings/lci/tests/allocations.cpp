@@ -6,6 +6,14 @@
 
 namespace {
 std::atomic<long> allocations(0);
+/// Counts what the default allocator would ask malloc() for.
+struct Counting : lci::allocator_base_t {
+  void* allocate(size_t size) override {
+    ++allocations;
+    return std::malloc(size);
+  }
+  void deallocate(void* ptr) override { std::free(ptr); }
+};
 long handled = 0;
 void on_message(lci::status_t status) {
   handled += *static_cast<long*>(status.buffer);
@@ -24,6 +32,8 @@ void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 int main() {
   lci::g_runtime_init();
+  Counting counting;
+  lci::set_allocator(&counting);
   lci::comp_t handler = lci::alloc_handler_x(on_message).zero_copy_am(true)();
   lci::comp_t queue = lci::alloc_cq_x().zero_copy_am(true)();
   const lci::rcomp_t to_handler = lci::register_rcomp(handler), to_queue = lci::register_rcomp(queue);
@@ -47,6 +57,7 @@ int main() {
   CHECK(after == before);
   lci::free_comp(&handler);
   lci::free_comp(&queue);
+  lci::set_allocator(&lci::g_allocator_default);
   lci::g_runtime_fina();
   std::puts("ok");
   return 0;

@@ -1,7 +1,9 @@
 // Completion queues: the order of what is at rest, threads at both ends, and what nobody pops.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,12 +82,27 @@ void threads_at_both_ends() {
   lci::free_comp(&queue);
 }
 
+std::vector<void*> all_packets() {
+  std::vector<void*> all;
+  for (void* packet; (packet = lci::get_upacket()) != nullptr;) all.push_back(packet);
+  return all;
+}
+void put_back(const std::vector<void*>& packets) {
+  for (void* const packet : packets) lci::put_upacket(packet);
+}
+size_t count_packets() {
+  const std::vector<void*> all = all_packets();
+  put_back(all);
+  return all.size();
+}
+
 /// Payloads at rest go back to the allocator, and to the packets, when the queue is freed.
 void what_nobody_pops() {
   Counting counting;
   lci::set_allocator(&counting);
   const int me = lci::get_rank_me();
   const std::vector<char> bytes(20000);
+  const size_t packets = count_packets();
   for (const bool into_packets : {false, true}) {
     lci::comp_t queue = lci::alloc_cq_x().zero_copy_am(into_packets)();
     const lci::rcomp_t number = lci::register_rcomp(queue);
@@ -96,25 +113,101 @@ void what_nobody_pops() {
     for (int popped = 0; popped < 30; ++popped) lci::put_upacket(pop(queue).buffer);
     lci::free_comp(&queue);
     CHECK(counting.held == 0);
+    CHECK(count_packets() == packets);
   }
   lci::set_allocator(&lci::g_allocator_default);
 }
 
 /// Packets come back to the pool from whichever thread has put them back, also when it has ended.
 void packets_of_threads() {
-  std::vector<void*> all;
-  const auto take_all = [&] {
-    for (void* packet; (packet = lci::get_upacket()) != nullptr;) all.push_back(packet);
-    return all.size();
+  const std::vector<void*> all = all_packets();
+  CHECK(all.size() <= lci::get_default_packet_pool().get_attr_npackets());
+  std::thread([&] { put_back(all); }).join();
+  CHECK(count_packets() == all.size());
+}
+
+/// However many threads have put packets back and sleep since: most packets are there for the others.
+void packets_of_idle_threads() {
+  constexpr size_t kThreads = 64;
+  const std::vector<void*> all = all_packets();
+  std::atomic<size_t> idle(0);
+  std::atomic<bool> may_end(false);
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      for (size_t at = thread; at < all.size(); at += kThreads) lci::put_upacket(all[at]);
+      ++idle;
+      while (!may_end) std::this_thread::yield();
+    });
+  while (idle != kThreads) std::this_thread::yield();
+  CHECK(count_packets() >= all.size() / 4 * 3);
+  may_end = true;
+  for (std::thread& each : threads) each.join();
+  CHECK(count_packets() == all.size());
+}
+
+/// The last destructors of a thread put packets back, too.
+void packets_of_destructors() {
+  struct Late {
+    ~Late() { lci::put_upacket(packet); }
+    void* packet = nullptr;
   };
-  const size_t packets = take_all();
-  CHECK(packets <= lci::get_default_packet_pool().get_attr_npackets());
-  std::thread([&] {
-    for (void* const packet : all) lci::put_upacket(packet);
+  const size_t packets = count_packets();
+  std::thread([] {
+    static thread_local Late late;  // destroyed last, since it is made first
+    late.packet = lci::get_upacket();
+    lci::put_upacket(lci::get_upacket());
   }).join();
-  all.clear();
-  CHECK(take_all() == packets);
-  for (void* const packet : all) lci::put_upacket(packet);
+  CHECK(count_packets() == packets);
+}
+
+/// An address inside a packet is refused.
+void no_packet_begins_there() {
+  const std::vector<void*> all = all_packets();
+  std::string refused;
+  try {
+    lci::put_upacket(
+        static_cast<char*>(all[0] == *std::max_element(all.begin(), all.end()) ? all[1] : all[0]) + 8);
+  } catch (const std::runtime_error& error) {
+    refused = error.what();
+  }
+  CHECK(refused.find("put_upacket") != std::string::npos);
+  put_back(all);
+  CHECK(count_packets() == all.size());
+}
+
+/// Handlers run in the progress of a thread that waits in a barrier: they may begin another one, but not wait
+/// for it.
+lci::comp_t barriers_ended;
+bool is_in_barrier = false, has_begun_inside = false, is_refused = false;
+void begin_barrier(lci::status_t) {
+  lci::barrier_x().comp(barriers_ended)();
+  if (!is_in_barrier) return;
+  has_begun_inside = true;
+  try {
+    lci::barrier();
+  } catch (const std::runtime_error&) {
+    is_refused = true;
+  }
+}
+void barrier_in_handler() {
+  barriers_ended = lci::alloc_counter();
+  lci::comp_t handler = lci::alloc_handler(begin_barrier);
+  const lci::rcomp_t number = lci::register_rcomp(handler);
+  int64_t begun = 0;
+  for (; begun < 1000 && !has_begun_inside; ++begun) {
+    while (lci::post_am(lci::get_rank_me(), nullptr, 0, lci::COMP_NULL_RETRY, number).is_retry())
+      lci::progress();
+    is_in_barrier = true;
+    lci::barrier();
+    is_in_barrier = false;
+  }
+  while (lci::counter_get(barriers_ended) != begun) lci::progress();
+  CHECK(has_begun_inside && is_refused);
+  has_begun_inside = is_refused = false;
+  lci::deregister_rcomp(number);
+  lci::free_comp(&handler);
+  lci::free_comp(&barriers_ended);
 }
 
 }  // namespace
@@ -126,6 +219,10 @@ int main() {
     threads_at_both_ends();
     what_nobody_pops();
     packets_of_threads();
+    packets_of_idle_threads();
+    packets_of_destructors();
+    no_packet_begins_there();
+    barrier_in_handler();
     lci::barrier();
     lci::g_runtime_fina();
   }
