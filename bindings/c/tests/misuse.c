@@ -14,6 +14,21 @@ static void ignore(void* context, const weft_message* message) {
   (void)message;
 }
 
+/* A node whose endpoint has been destroyed is refused when it begins; nothing is thrown across the graph. */
+static void be_late(weft_runtime* runtime, weft_endpoint* endpoint) {
+  weft_endpoint* gone;
+  weft_graph* graph;
+  char sent = 'a';
+  MUST(weft_endpoint_create(runtime, NULL, &gone));
+  MUST(weft_graph_create(&graph));
+  MUST(weft_graph_add_send(graph, gone, 0, 78, &sent, 1, NULL, NULL));
+  MUST(weft_endpoint_destroy(gone));
+  EXPECT(weft_graph_start(graph), WEFT_POSTED);
+  EXPECT(weft_graph_wait(graph, endpoint, 0), WEFT_REFUSED);
+  EXPECT(weft_graph_node_outcome(graph, 0), WEFT_REFUSED);
+  MUST(weft_graph_destroy(graph));
+}
+
 /* A program of an earlier version has shorter structs: what lies behind them is not looked at. */
 static void be_older(weft_endpoint* endpoint) {
   weft_options options;
@@ -134,6 +149,7 @@ int main(void) {
   MUST(weft_wait_queue(endpoint, queue, 0, &message));
   weft_message_free(&message);
   be_older(endpoint);
+  be_late(runtime, endpoint);
 
   {
     weft_context_options by = {0};

@@ -40,7 +40,7 @@ weft_result result_of_exception(const char* function) noexcept {
   try {
     throw;
   } catch (const BadArgument& bad) {
-    keep_line(function, bad.text().c_str());
+    keep_line(function, bad.what());
     return WEFT_ERROR_ARGUMENT;
   } catch (const Error& error) {
     keep_line(function, error.what());

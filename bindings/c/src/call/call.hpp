@@ -10,20 +10,18 @@
 
 #include <cstddef>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 namespace weft::c {
 
-/// What this interface refuses itself.
-class BadArgument {
+/// What this interface refuses itself. Nodes of graphs may throw it, too: weft knows exceptions of the
+/// standard library.
+class BadArgument : public std::runtime_error {
  public:
-  explicit BadArgument(std::string text) : text_(std::move(text)) {}
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }
-
- private:
-  std::string text_;
+  using std::runtime_error::runtime_error;
 };
 
 /// Turns the exception that is being handled into a result, and keeps its line for weft_error_text().

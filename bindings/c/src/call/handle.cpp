@@ -34,32 +34,34 @@ HandleHeader* header_of(void* object) noexcept {
   return reinterpret_cast<HandleHeader*>(static_cast<std::byte*>(object) - kHandleUnit);
 }
 
-/// The memory of objects of one size that is free, first in, first out.
-struct FreeMemory {
-  HandleHeader* oldest = nullptr;
-  HandleHeader* newest = nullptr;
-  std::size_t count = 0;
-
+/// The memory of objects of one size that is free, first in, first out. Any thread.
+class FreeMemory {
+ public:
   void add(HandleHeader& header) noexcept {
+    const std::lock_guard lock(mutex_);
     header.next = nullptr;
-    (newest != nullptr ? newest->next : oldest) = &header;
-    newest = &header;
-    ++count;
+    (newest_ != nullptr ? newest_->next : oldest_) = &header;
+    newest_ = &header;
+    ++count_;
   }
   [[nodiscard]] HandleHeader* take() noexcept {
     constexpr std::size_t kRecognized = 256;  // handles that were destroyed last
-    if (count <= kRecognized) return nullptr;
-    HandleHeader* const header = oldest;
-    oldest = header->next;
-    --count;
+    const std::lock_guard lock(mutex_);
+    if (count_ <= kRecognized) return nullptr;
+    HandleHeader* const header = oldest_;
+    oldest_ = header->next;
+    --count_;
     return header;
   }
+
+ private:
+  std::mutex mutex_;
+  HandleHeader* oldest_ = nullptr;
+  HandleHeader* newest_ = nullptr;
+  std::size_t count_ = 0;
 };
 
-struct Memory {
-  std::mutex mutex;
-  std::array<FreeMemory, kLargestHandle / kHandleUnit + 1> by_units;
-};
+using Memory = std::array<FreeMemory, kLargestHandle / kHandleUnit + 1>;  // by units
 
 /// Never destroyed: programs may destroy handles at their very end.
 Memory& memory() {
@@ -71,12 +73,7 @@ Memory& memory() {
 
 void* take_handle(std::size_t bytes, HandleKind kind) {
   const std::size_t units = (bytes + kHandleUnit - 1) / kHandleUnit;
-  Memory& all = memory();
-  HandleHeader* header = nullptr;
-  {
-    const std::lock_guard lock(all.mutex);
-    header = all.by_units[units].take();
-  }
+  HandleHeader* header = memory()[units].take();
   if (header == nullptr)
     header = new (::operator new ((units + 1) * kHandleUnit, std::align_val_t{kHandleUnit})) HandleHeader;
   header->units = static_cast<std::uint32_t>(units);
@@ -87,9 +84,7 @@ void* take_handle(std::size_t bytes, HandleKind kind) {
 void give_back_handle(void* object) noexcept {
   HandleHeader& header = *header_of(object);
   header.kind.fetch_or(HandleHeader::kGone, std::memory_order_relaxed);
-  Memory& all = memory();
-  const std::lock_guard lock(all.mutex);
-  all.by_units[header.units].add(header);
+  memory()[header.units].add(header);
 }
 
 void refuse_handle(const void* object, HandleKind wanted, const char* name) {
