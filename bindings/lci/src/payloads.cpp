@@ -100,7 +100,7 @@ void* Payloads::take_from_pool() noexcept {
   void* const address = packet.data();
   packet.release();
   const auto at = reinterpret_cast<std::uintptr_t>(address);
-  if (!may_hold(address) || !is_beginning(address)) [[unlikely]]
+  if (!is_beginning(address)) [[unlikely]]
     note_taken(at);
   return address;
 }
@@ -115,7 +115,7 @@ void Payloads::note_taken(std::uintptr_t at) noexcept {
   while (distance != 0 && !stride_.compare_exchange_weak(stride, divisor(), std::memory_order_relaxed))
     continue;
   std::uintptr_t first = first_.load(std::memory_order_relaxed);
-  while (at < first && !first_.compare_exchange_weak(first, at, std::memory_order_relaxed)) continue;
+  while (at < first && !first_.compare_exchange_weak(first, at, std::memory_order_release)) continue;
   std::uintptr_t last = last_.load(std::memory_order_relaxed);
   while (at > last && !last_.compare_exchange_weak(last, at, std::memory_order_relaxed)) continue;
 }

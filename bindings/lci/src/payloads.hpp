@@ -55,7 +55,7 @@ class Payloads {
   }
   /// Takes back what take_packet() has returned. Returns false for all other addresses.
   [[nodiscard, gnu::always_inline]] inline bool put_packet(void* address) noexcept {
-    if (!may_hold(address) || !is_beginning(address)) return false;
+    if (!is_beginning(address)) return false;
     PacketCache& cache = packet_cache;
     if (cache.of.load(std::memory_order_relaxed) != this || cache.count >= cached_) [[unlikely]]
       return put_into_pool(address);
@@ -73,16 +73,13 @@ class Payloads {
   [[gnu::noinline]] void* take_from_pool() noexcept;
   [[gnu::noinline]] bool put_into_pool(void* address) noexcept;
   void empty(PacketCache& cache) const noexcept;
-  /// Whether the address lies as many strides from the others as those of take_packet() do; of those that
-  /// may_hold() has let through.
+  /// Whether a packet of take_packet() may begin at the address.
   [[nodiscard]] bool is_beginning(const void* address) const noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    const std::uintptr_t some = some_.load(std::memory_order_relaxed);
-    const std::uintptr_t stride = stride_.load(std::memory_order_relaxed);
-    const std::uintptr_t distance = at > some ? at - some : some - at;
-    if (((distance | stride) >> 32) == 0) [[likely]]  // shorter numbers are divided in less time
-      return static_cast<std::uint32_t>(distance) % static_cast<std::uint32_t>(stride) == 0;
-    return distance % stride == 0;
+    // Acquire: the stride knows the distance of that address.
+    const std::uintptr_t first = first_.load(std::memory_order_acquire);
+    return at >= first && at <= last_.load(std::memory_order_relaxed) &&
+           (at - first) % stride_.load(std::memory_order_relaxed) == 0;
   }
   void note_taken(std::uintptr_t at) noexcept;
   /// Whether one cache more would leave three quarters of the packets to the pool.
