@@ -1,6 +1,8 @@
 // A try-lock with an owner; another thread can wait until the thread inside has left.
 #pragma once
 
+#include "concurrent/while_waiting.hpp"
+
 #include <sched.h>
 #include <atomic>
 #include <cstdint>
@@ -48,7 +50,7 @@ class OwnedTryLock {
 
   /// Returns when no thread other than `own` is inside that entered before the call. An object that the
   /// caller has removed, and whose removal it has made visible to all threads (private_barrier()), is not
-  /// used by any thread afterwards.
+  /// used by any thread afterwards. Does meanwhile what WhileWaiting says.
   void await_exit(std::uint32_t own) const noexcept {
     const std::uint32_t visits = visits_.load(std::memory_order_acquire);
     for (;;) {
@@ -56,6 +58,7 @@ class OwnedTryLock {
       if (inside == kNobody || inside == kClosed || inside == own + 1) return;
       // The thread that is inside now may have entered later than the one seen first.
       if (visits_.load(std::memory_order_acquire) != visits) return;
+      WhileWaiting::work();
       ::sched_yield();
     }
   }

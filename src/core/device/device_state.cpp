@@ -93,6 +93,8 @@ bool DeviceState::drained() noexcept {
 }
 
 void DeviceState::quiesce() noexcept {
+  // Who is inside of a lane may want something of a device that this thread is inside of, too.
+  const concurrent::WhileWaiting granting(&core::WorkTurn::grant_wishes_of_others);
   port_->quiesce();
   // Large messages are delivered by work(), outside of any lane.
   protocols().working.await_exit(concurrent::thread_number());

@@ -26,10 +26,12 @@ namespace weft::detail {
 
 class RuntimeState;
 
-/// The threads that work in a device for objects that are being destroyed; the device does not end meanwhile.
+/// The threads that work in a device for objects that are being destroyed, or wait for those that are inside
+/// of it; the device does not end meanwhile.
 class Visitors {
  public:
-  /// Needs the lock of Keepers, and the device must be listed by the runtime.
+  /// The device must be listed by the runtime. Needs the lock of that list: of Keepers for those that are not
+  /// closing.
   void enter() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { count_.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }

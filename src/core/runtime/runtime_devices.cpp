@@ -57,6 +57,11 @@ bool RuntimeDevices::has(std::uint32_t index) noexcept {
 }
 
 void RuntimeDevices::forget(std::uint32_t index) noexcept {
+  OpenDevice& device = remove(index);
+  while (device.visitors().any()) std::this_thread::yield();  // those of quiesce()
+}
+
+OpenDevice& RuntimeDevices::remove(std::uint32_t index) noexcept {
   const std::lock_guard lock(mutex_);
   const std::lock_guard counting(counting_mutex_);
   RuntimeCounters last = devices_[index]->counters();
@@ -71,9 +76,10 @@ void RuntimeDevices::forget(std::uint32_t index) noexcept {
     if (engine.is_serial() && engine.expectation().device() == static_cast<int>(index))
       engine.expectation().forget_device();
   });
-  devices_[index] = nullptr;
+  OpenDevice& device = *std::exchange(devices_[index], nullptr);
   --closing_;
   publish_closing();
+  return device;
 }
 
 void RuntimeDevices::begin_to_close() noexcept {
@@ -92,10 +98,20 @@ void RuntimeDevices::publish_closing() noexcept {
                                                                                          : no);
 }
 
+// Waits without the lock, and keeps only the device for whose threads it waits: their handlers may open other
+// devices, and close them.
 void RuntimeDevices::quiesce() noexcept {
-  const std::lock_guard lock(mutex_);
-  for (OpenDevice* device : devices_)
-    if (device != nullptr) device->quiesce();
+  for (std::size_t index = 0; index < devices_.size(); ++index) {
+    OpenDevice* device = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      device = devices_[index];
+      if (device != nullptr) device->visitors().enter();
+    }
+    if (device == nullptr) continue;
+    device->quiesce();
+    device->visitors().leave();
+  }
 }
 
 void RuntimeDevices::stop_visits(OpenDevice& device) noexcept {

@@ -55,15 +55,10 @@ class RuntimeDevices {
   /// What the program has not destroyed, those that stand on others first; empty: nothing.
   [[nodiscard]] std::string user();
 
-  /// Calls use(device) with a device that is open, or nullptr; it does not end meanwhile.
+  /// Calls use(device) with a device that is not closing, or nullptr; it does not end meanwhile. Locks
+  /// nothing during the call: handlers come here, and other threads wait for them.
   template <class Use>
-  void with_any(const Use& use) {
-    const std::lock_guard lock(mutex_);
-    OpenDevice* any = nullptr;
-    for (OpenDevice* open : devices_)
-      if (any == nullptr) any = open;
-    use(any);
-  }
+  void with_any(const Use& use);
   /// Calls use(device) for the devices that are not closing; they do not end meanwhile. Locks nothing during
   /// the calls, which may signal.
   template <class Use>
@@ -79,6 +74,8 @@ class RuntimeDevices {
 
  private:
   void publish_closing() noexcept;
+  /// Takes a device that has ended its operations from the list.
+  OpenDevice& remove(std::uint32_t index) noexcept;
 
   RuntimeState& runtime_;
   const DeviceFactory make_;
@@ -92,6 +89,18 @@ class RuntimeDevices {
   std::mutex default_device_mutex_;   // guards the member below; taken before mutex_
   std::shared_ptr<OpenDevice> default_device_;
 };
+
+template <class Use>
+void RuntimeDevices::with_any(const Use& use) {
+  OpenDevice* any = nullptr;
+  {
+    const std::shared_lock asking(core::Keepers::all().lock().own());
+    if (!visited_.empty()) any = visited_.front();
+    if (any != nullptr) any->visitors().enter();
+  }
+  use(any);
+  if (any != nullptr) any->visitors().leave();
+}
 
 template <class Use>
 void RuntimeDevices::visit(const Use& use) {

@@ -1,13 +1,17 @@
 #include "network/sim/simulated_traffic.hpp"
 
 #include "concurrent/thread_number.hpp"
+#include "concurrent/while_waiting.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace weft::network::sim {
 
 namespace {
+
+constexpr std::chrono::microseconds kBetweenWork(100);  // of WhileWaiting
 
 std::uint64_t route(const Lane& lane) noexcept {
   return static_cast<std::uint64_t>(lane.from.rank) << 48 | std::uint64_t{lane.from.device} << 40 |
@@ -203,11 +207,16 @@ void SimulatedTraffic::quiesce(Mailbox& box) noexcept {
   std::unique_lock lock(mutex_);
   const std::uint64_t newest = schedule_.newest_number();
   ++quiescing_;
-  delivered_.wait(lock, [&] {
+  const auto has_ended = [&] {
     return std::none_of(box.active.begin(), box.active.end(), [&](const Mailbox::Active& each) {
       return each.number <= newest && each.thread != own;
     });
-  });
+  };
+  while (!delivered_.wait_for(lock, kBetweenWork, has_ended)) {
+    lock.unlock();
+    concurrent::WhileWaiting::work();
+    lock.lock();
+  }
   --quiescing_;
 }
 

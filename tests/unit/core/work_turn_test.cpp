@@ -72,5 +72,24 @@ TEST(WorkTurn, is_granted_in_rings_of_more_and_by_who_is_inside_of_several) {
   }
 }
 
+TEST(WorkTurn, is_granted_by_who_waits_until_who_waits_has_left) {
+  for (int round = 0; round < 100; ++round) {
+    WorkTurn wanted;
+    WorkTurn awaited;
+    std::latch all_inside(2);
+    std::thread other([&] {
+      enter(awaited);
+      all_inside.arrive_and_wait();
+      wanted.call_inside([](bool) {});
+      awaited.leave();
+    });
+    enter(wanted);
+    all_inside.arrive_and_wait();
+    awaited.await_exit(concurrent::thread_number());
+    wanted.leave();
+    other.join();
+  }
+}
+
 }  // namespace
 }  // namespace weft::core

@@ -8,6 +8,7 @@
 #include "concurrent/mpsc_list.hpp"
 #include "concurrent/owned_try_lock.hpp"
 #include "concurrent/thread_number.hpp"
+#include "concurrent/while_waiting.hpp"
 
 #include <sched.h>
 #include <atomic>
@@ -28,8 +29,12 @@ class WorkTurn {
     innermost_ = outer_;
     lock_.leave();
   }
-  /// OwnedTryLock::await_exit()
-  void await_exit(std::uint32_t own) const noexcept { lock_.await_exit(own); }
+  /// OwnedTryLock::await_exit(); grants meanwhile what others want of the devices that this thread is inside
+  /// of.
+  void await_exit(std::uint32_t own) const noexcept {
+    const concurrent::WhileWaiting granting(&grant_wishes_of_others);
+    lock_.await_exit(own);
+  }
   /// Calls call(may_remove) inside of the turn, and returns when it has returned. may_remove: false where the
   /// thread that is inside goes on with the lists of the device afterwards. That may be another thread than
   /// this one.
@@ -54,6 +59,11 @@ class WorkTurn {
     }
   }
 
+  /// Does what others want of the devices that this thread is inside of.
+  static void grant_wishes_of_others() noexcept {
+    for (WorkTurn* turn = innermost_; turn != nullptr; turn = turn->outer_) turn->grant_wishes(false);
+  }
+
  private:
   struct Wish {
     const void* call;
@@ -71,10 +81,6 @@ class WorkTurn {
       wish->is_granted.store(true, std::memory_order_release);
       wish = next;
     }
-  }
-  /// Of the devices that this thread is inside of.
-  static void grant_wishes_of_others() noexcept {
-    for (WorkTurn* turn = innermost_; turn != nullptr; turn = turn->outer_) turn->grant_wishes(false);
   }
 
   static inline thread_local WorkTurn* innermost_ = nullptr;  // that this thread is inside of

@@ -1,5 +1,5 @@
-// Handlers inside of the progress of two devices that each end a context, while the other device has a
-// backlog.
+// Handlers inside of the progress of two devices that each end a context, or a region of memory, while the
+// other device has a backlog.
 #include "support/ranks.hpp"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,8 @@ class CrossedEnds : public testing::Test {
     ReceiveHandle first;
   };
 
-  CrossedEnds() : ranks_(2, {{"matching_records", "64"}}) {
+  CrossedEnds() : ranks_(2, {{"matching_records", "64"}}) { open(); }
+  void open() {
     for (const std::int32_t index : {1, 2}) sides_.push_back(std::make_unique<Side>(ranks_, index));
   }
   Side& side(std::size_t place) { return *sides_[place]; }
@@ -95,10 +96,16 @@ class CrossedEnds : public testing::Test {
         EXPECT_TRUE(test::until([&] { return crossing->ready(); }, [&] { side(place).endpoint.progress(); }));
       });
     for (std::thread& thread : threads) thread.join();
+  }
+  void expect_all_cancelled() {
     EXPECT_TRUE(test::until([&] { return ranks_.runtime(0).counters().backlog_now == 0; },
                             [&] {
                               for (auto& each : sides_) each->endpoint.progress();
                             }));
+    for (auto& each : sides_) {
+      EXPECT_FALSE(each->queued.messages.empty());
+      for (const Message& message : each->queued.messages) EXPECT_EQ(message.outcome(), Outcome::cancelled);
+    }
   }
 
   Ranks<> ranks_;
@@ -113,9 +120,24 @@ TEST_F(CrossedEnds, of_contexts_do_not_wait_for_each_other) {
   fill(side(0), first);
   fill(side(1), second);
   run({&first, &second});
-  for (auto& each : sides_) {
-    EXPECT_FALSE(each->queued.messages.empty());
-    for (const Message& message : each->queued.messages) EXPECT_EQ(message.outcome(), Outcome::cancelled);
+  expect_all_cancelled();
+}
+
+TEST_F(CrossedEnds, of_a_context_and_a_region_do_not_wait_for_each_other) {
+  std::vector<std::byte> memory(4096);
+  for (const std::size_t place : {0U, 1U}) {
+    std::optional<MemoryRegion> region(std::in_place, ranks_.runtime(0), memory);
+    inside_ = 0;
+    Crossing first(inside_, [&] { side(place).here.reset(); });
+    Crossing second(inside_, [&] { region.reset(); });
+    for (auto& each : sides_) send_to(*each);
+    fill(side(place), first);
+    fill(side(1 - place), second);
+    run(place == 0 ? std::vector{&first, &second} : std::vector{&second, &first});
+    side(1 - place).here.reset();
+    expect_all_cancelled();
+    sides_.clear();
+    open();
   }
 }
 
