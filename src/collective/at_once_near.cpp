@@ -18,6 +18,7 @@ constexpr std::uint32_t kYields = 1000;  // before a thread sleeps
 
 Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall& call) {
   AtOnce steps(context, call);
+  context.roll_call().begin_to_connect(steps.number_);
   HostChannels& channels = *context.near().channels();
   const std::span<const int> members = channels.members();
   const auto exchange = [&](std::uint32_t phase, Bytes mine, std::byte* theirs) {
@@ -40,6 +41,7 @@ Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall
   std::vector<std::byte> have_all(members.size(), std::byte{1});
   exchange(1, {&has_all, 1}, have_all.data());
   const Outcome outcome = steps.end();
+  context.roll_call().end_to_connect();
   if (outcome != Outcome::ok) return outcome;
   have_all.push_back(has_all);
   if (std::ranges::find(have_all, std::byte{0}) == have_all.end()) channels.connect();

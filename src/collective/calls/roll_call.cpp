@@ -48,6 +48,7 @@ void RollCall::ask_neighbors(std::uint64_t number, const detail::CollectiveCall&
   if (peers.empty() || !mine) return;
   Note note;
   note.ranks[0] = rank_;
+  note.sent = Note::kAsNeighbor;
   note.called[0] = *mine;
   for (const int peer : peers) {
     if (peer == rank_ || send(peer, note)) continue;
@@ -67,6 +68,7 @@ void RollCall::ask(std::uint64_t number, std::span<const int> peers, std::uint32
   Note note;
   note.ranks[0] = rank_;
   note.asked = asked;
+  if (number != connecting_.load(std::memory_order_relaxed)) note.sent = Note::kAsNeighbor;
   note.called[0] = *mine;
   for (const int peer : peers)
     if (peer != rank_) static_cast<void>(send(peer, note));
@@ -132,6 +134,14 @@ void RollCall::arrive(const Message& message) noexcept {
   has_early_.store(true, std::memory_order_relaxed);
 }
 
+/// In large teams the lists do not tell neighbors from others, so that only a neighbor's question compares
+/// them.
+bool RollCall::agrees(const CalledCollective& mine, const Note& question) const noexcept {
+  if (!mine.fits(question.called[0])) return false;
+  if (size_ > CalledCollective::kExact && !question.asks_as_neighbor()) return true;
+  return mine.meets(question.called[0], rank_, question.ranks[0], size_);
+}
+
 /// A rank asks what this one has called in the place of a run that has begun here.
 void RollCall::answer(const Note& question) noexcept {
   const CalledCollective& theirs = question.called[0];
@@ -140,7 +150,7 @@ void RollCall::answer(const Note& question) noexcept {
   Note verdict = question;
   verdict.called[1] = *mine;
   verdict.ranks[1] = rank_;
-  if (!mine->fits(theirs) || !mine->meets(theirs, rank_, question.ranks[0], size_)) {
+  if (!agrees(*mine, question)) {
     verdict.kind = Kind::differing;
     // As this rank sees it: its own call first.
     std::swap(verdict.called[0], verdict.called[1]);

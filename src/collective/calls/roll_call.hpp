@@ -50,6 +50,12 @@ class RollCall {
   /// Asks `peers` whether they have called the same in the place of the run `number`.
   /// `asked`: how often this has been asked before.
   void ask(std::uint64_t number, std::span<const int> peers, std::uint32_t asked) noexcept;
+  /// This rank connects the members on its host in the run: until end_to_connect() its waits in that run are
+  /// for others than its neighbors, too.
+  void begin_to_connect(std::uint64_t number) noexcept {
+    connecting_.store(number, std::memory_order_relaxed);
+  }
+  void end_to_connect() noexcept { begin_to_connect(kNone); }
   /// A message of another length has come from `rank` in the run: asks that rank to tell all ranks what both
   /// have called. Returns false when the note was refused.
   bool tell_length(std::uint64_t number, int rank, std::uint64_t sent, std::uint64_t expected) noexcept;
@@ -97,9 +103,15 @@ class RollCall {
     Kind kind = Kind::question;
     std::int32_t ranks[2] = {-1, -1};
     std::uint32_t asked = 0;  // how often the rank has asked this before
-    std::uint64_t sent = 0;   // bytes that ranks[1] has sent, and that ranks[0] expects
+    std::uint64_t sent = 0;   // bytes that ranks[1] has sent, and that ranks[0] expects; of questions below
     std::uint64_t expected = 0;
     CalledCollective called[2];
+
+    // In `sent` of questions: whether the rank takes the one that it asks for a neighbor.
+    static constexpr std::uint64_t kAsNeighbor = 1;
+    [[nodiscard]] bool asks_as_neighbor() const noexcept {
+      return kind == Kind::question && sent == kAsNeighbor;
+    }
   };
   static_assert(sizeof(Note) == kNoteBytes);
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
@@ -110,6 +122,7 @@ class RollCall {
   static constexpr std::size_t kMostLengths = 32;
 
   [[nodiscard]] bool is_concerned(std::uint64_t number) const noexcept;
+  [[nodiscard]] bool agrees(const CalledCollective& mine, const Note& question) const noexcept;
   void answer(const Note& question) noexcept;
   void answer_early(std::uint64_t number) noexcept;
   void ask_neighbors(std::uint64_t number, const detail::CollectiveCall& call) noexcept;
@@ -128,6 +141,7 @@ class RollCall {
   std::atomic<bool> is_broken_{false};
   std::atomic<std::uint32_t> unreported_{0};
   std::atomic<std::uint64_t> first_differing_{kNone};
+  std::atomic<std::uint64_t> connecting_{kNone};  // the run
   mutable std::mutex mutex_;  // protects the members below; off the path of runs that end soon
   std::vector<Note> early_;   // notes about runs that have not begun here
   struct Verdict {
