@@ -120,8 +120,9 @@ struct SendOptions {
   /// with refused, when the peer drops it without having received it. Needs a completion object, except in
   /// send(). It costs a handshake (docs/guide/matching.md).
   bool synchronous = false;
-  /// Filled when the answer is posted, for cancel(); names no send when that has ended already. May be null;
-  /// otherwise a completion object is needed, except in send().
+  /// Filled when the answer is posted, for cancel(); names no send when that has ended already, and none that
+  /// was posted while half of the operations that may have a timeout were under way (attribute deadlines).
+  /// May be null; otherwise a completion object is needed, except in send().
   SendHandle* handle = nullptr;
 };
 

@@ -118,6 +118,8 @@ class Deadlines {
     const Node* node = node_of(completion);
     return node != nullptr && node->to_.load(std::memory_order_relaxed) == &instead;
   }
+  /// Returns true when the rest of the nodes is kept for operations that have a time.
+  [[nodiscard]] bool keeps_rest() const noexcept { return count() >= (limit_ + 1) / 2; }
   /// The number of nodes in use.
   [[nodiscard]] std::uint32_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
   /// The time of the next check, as far as it is known; has_changed() tells of changes.

@@ -53,6 +53,13 @@ class TimedPosts {
   [[nodiscard]] std::atomic<std::uint32_t>& parking() noexcept { return parking_; }
 
  private:
+  /// A send that nobody can cancel: its handle names nothing.
+  template <class Post>
+  static Status post_unnamed(const SendOptions& options, const Post& post) {
+    SendOptions within = options;
+    if (within.handle != nullptr) *std::exchange(within.handle, nullptr) = SendHandle();
+    return post(std::as_const(within));
+  }
   void forget(Deadlines::Node& node) noexcept;
   void wake_for(std::int64_t time) noexcept;
 
@@ -74,6 +81,8 @@ template <class Options, class Post>
         ErrorClass::option, operation,
         (has_timeout ? "a timeout needs a completion object, or nobody would learn that it has passed"
                      : "a handle needs a completion object, or nobody would learn of the cancellation"));
+  if constexpr (kIsSend)
+    if (!has_timeout && deadlines_.keeps_rest()) return post_unnamed(options, post);
   const std::int64_t time = has_timeout ? detail::time_after(options.timeout) : Deadlines::kNever;
   Deadlines::Node* const node = deadlines_.take(*options.completion, time);
   if (node == nullptr) return Status::retry(Reason::no_request);

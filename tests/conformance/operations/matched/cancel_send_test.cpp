@@ -297,5 +297,33 @@ TEST(CancelledSend, ends_a_wait_for_it) {
   receiver.join();
 }
 
+TEST(CancelledSendsOfMany, leave_deadlines_to_operations_that_have_one) {
+  Ranks<> ranks(2, {{"deadlines", "4"}});
+  ASSERT_TRUE(ranks.meet());
+  Recorder sent;
+  const std::uint64_t value = 5;
+  std::array<SendHandle, 8> handles;
+  for (SendHandle& handle : handles)
+    ASSERT_TRUE(test::post_send(ranks, 0, 1, 8, bytes_of(value),
+                                {.completion = &sent, .synchronous = true, .handle = &handle})
+                    .has_value());
+  const auto named = std::ranges::count_if(handles, [](const auto& each) { return each.generation != 0; });
+  EXPECT_EQ(named, 2);
+  Recorder timed;
+  std::uint64_t unused = 0;
+  const ReceiveOptions soon{.completion = &timed, .timeout = std::chrono::milliseconds(1)};
+  ASSERT_TRUE(ranks.endpoint(0).post_receive(1, 9, mutable_bytes_of(unused), soon).is_posted());
+  Recorder received;
+  std::array<std::uint64_t, 8> got{};
+  for (std::uint64_t& each : got)
+    ASSERT_TRUE(
+        ranks.endpoint(1).post_receive(0, 8, mutable_bytes_of(each), {.completion = &received}).is_posted());
+  EXPECT_TRUE(ranks.progress_until([&] {
+    return sent.messages.size() == handles.size() && received.messages.size() == got.size() &&
+           timed.messages.size() == 1;
+  }));
+  EXPECT_EQ(timed.messages[0].outcome(), Outcome::timed_out);
+}
+
 }  // namespace
 }  // namespace weft
