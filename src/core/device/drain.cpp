@@ -184,7 +184,7 @@ void DeviceState::Drain::run() noexcept {
     else
       std::this_thread::sleep_for(unwoken_sleep(now - moved));
   }
-  if (rendezvous_.receiver().landing() != 0) port_.stop_fetches();
+  if (rendezvous_.receiver().landing() != 0 || rendezvous_.sender().is_putting()) port_.stop_fetches();
   name_lost_operations(is_over);
   if (is_over) return;
   runtime_.log().info([&] {

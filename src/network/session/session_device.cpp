@@ -89,6 +89,7 @@ bool SessionDevice::is_laden() const noexcept {
 }
 
 void SessionDevice::carry() noexcept {
+  bool has_ends = false;
   {
     const DeviceLock::Visit visit(lock_);
     if (!visit.owns() || is_stopped()) return;
@@ -98,9 +99,10 @@ void SessionDevice::carry() noexcept {
     credits_.begin_idle();
     credits_.return_when_idle();
     contacts_.serve_links();
+    has_ends = !accesses_.are_reported() || !landed_.is_empty();
   }
   // What has been read meanwhile rings for no sleeping thread any more.
-  if (delivery_.has_pending() && parking_.has_parked()) parking_.wake(~std::uint32_t{0});
+  if ((has_ends || delivery_.has_pending()) && parking_.has_parked()) parking_.wake(~std::uint32_t{0});
 }
 
 void SessionDevice::describe_unsent(std::vector<std::string>& lines) {

@@ -1,6 +1,7 @@
 // Payloads that the network of the sender puts into the receiver's buffer: the receiver opens a landing there
 // and names it to the sender (ClearToPut), whose put brings the name back. So no put meets memory that is not
 // meant for it, and the payload's arrival needs no further message.
+#include "concurrent/racy_read.hpp"
 #include "core/protocol/rendezvous/landing_name.hpp"
 #include "core/protocol/rendezvous/rendezvous_receiver.hpp"
 #include "core/protocol/rendezvous/rendezvous_sender.hpp"
@@ -39,10 +40,18 @@ Step RendezvousReceiver::open_landing(Incoming& incoming, Caller caller) noexcep
     lose_landing(incoming, peer);
     return Step::finished;
   }
-  auto state = Incoming::State::opened;
-  const bool is_ours = incoming.state.compare_exchange_strong(
-      state, Incoming::State::opening, std::memory_order_acquire, std::memory_order_relaxed);
-  return is_ours ? Step::idle : Step::finished;
+  return leave_opened(incoming, Incoming::State::opening) ? Step::idle : Step::finished;
+}
+
+/// Returns false when another thread has ended what was opened.
+bool RendezvousReceiver::leave_opened(Incoming& incoming, Incoming::State to) noexcept {
+  for (auto state = Incoming::State::opened; !incoming.state.compare_exchange_weak(
+           state, to, std::memory_order_acquire, std::memory_order_relaxed);) {
+    // The state entered is temporary: lose_landing() soon leaves it.
+    if (state != Incoming::State::opened && state != Incoming::State::entered) return false;
+    state = Incoming::State::opened;
+  }
+  return true;
 }
 
 void RendezvousReceiver::landed(std::uint64_t name, std::size_t bytes, network::Sink& sink) noexcept {
@@ -51,9 +60,7 @@ void RendezvousReceiver::landed(std::uint64_t name, std::size_t bytes, network::
   Incoming& incoming = transfers_[index];
   const bool is_meant =
       names_landing(name, bytes, {index, incoming.generation.load(std::memory_order_acquire)});
-  auto state = Incoming::State::opened;
-  if (!is_meant || !incoming.state.compare_exchange_strong(
-                       state, Incoming::State::put, std::memory_order_acquire, std::memory_order_relaxed))
+  if (!is_meant || !leave_opened(incoming, Incoming::State::put))
     return sink.reject(context_.rank, "put into an unknown landing", name);
   counts_.working.fetch_add(1, std::memory_order_relaxed);
   transfers_.advance(incoming);
@@ -76,11 +83,13 @@ Step RendezvousReceiver::end_landing(Incoming& incoming) noexcept {
 }
 
 void RendezvousReceiver::lose_landing(Incoming& incoming, int peer) noexcept {
-  auto state = Incoming::State::opened;
   if (incoming.peer.load(std::memory_order_relaxed) != peer ||
-      !incoming.state.compare_exchange_strong(state, Incoming::State::lost, std::memory_order_acquire,
-                                              std::memory_order_relaxed))
+      !leave_opened(incoming, Incoming::State::entered))
     return;
+  // The record may have been reused for another peer in between.
+  if (incoming.peer.load(std::memory_order_relaxed) != peer)
+    return incoming.state.store(Incoming::State::opened, std::memory_order_release);
+  incoming.state.store(Incoming::State::lost, std::memory_order_relaxed);
   close_landing(incoming);
   lose(incoming);
 }
@@ -136,9 +145,19 @@ Step RendezvousSender::put(Request& request, Caller caller) noexcept {
 }
 
 void RendezvousSender::put_completed(std::uint64_t token, Outcome outcome) noexcept {
-  Request& request = requests_[name_of(token & ~kPutToken).index];
+  const RequestName name = name_of(token & ~kPutToken);
+  Request& request = requests_[name.index];
+  if (request.state.generation() != name.generation) return;  // it has ended otherwise
   request.state.end_streaming();
   end(request, outcome);
+}
+
+WEFT_READS_RACILY bool RendezvousSender::is_putting() const noexcept {
+  for (std::uint32_t index = 0; index < used_requests_.value(); ++index)
+    if (requests_[index].state.load() == Request::State::streaming &&
+        concurrent::racy_read(requests_[index].is_put))
+      return true;
+  return false;
 }
 
 }  // namespace weft::core

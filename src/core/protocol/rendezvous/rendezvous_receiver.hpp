@@ -87,6 +87,7 @@ class RendezvousReceiver {
   Step end_landing(Incoming& incoming) noexcept;
   void close_landing(Incoming& incoming) noexcept;
   void lose_landing(Incoming& incoming, int peer) noexcept;
+  [[nodiscard]] static bool leave_opened(Incoming& incoming, Incoming::State to) noexcept;
   void ask_instead(Incoming& incoming, const char* why) noexcept;
   Step deliver_and_answer(Incoming& incoming, Caller caller) noexcept;
   Step send_answer(const Incoming& incoming, Caller caller) noexcept;

@@ -79,6 +79,8 @@ class RendezvousSender {
   void on_refused(const Message& arrival, network::Sink& sink) noexcept;
   void on_cancelled(const Message& arrival, bool has_failures, network::Sink& sink) noexcept;
 
+  /// Returns true while the network puts a payload into a landing. Any thread.
+  [[nodiscard]] bool is_putting() const noexcept;
   /// Handles the end of a put, for whose token is_put() holds.
   void put_completed(std::uint64_t token, Outcome outcome) noexcept;
   [[nodiscard]] static constexpr bool is_put(std::uint64_t token) noexcept {
