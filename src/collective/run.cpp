@@ -115,7 +115,7 @@ void CollectiveRun::send(int peer, Bytes bytes, std::uint32_t step) {
     return note_posted(operation, context_.port().post_send(to, tag_of(segment, step), bytes, options));
   };
   note_peer(peer);
-  const Graph::Node node = graph_.add(post);
+  const Graph::Node node = graph_.add(post, [this](const Message& message) { return end_of(message); });
   after_last(node);
   group_.push_back(node);
 }
@@ -141,12 +141,17 @@ void CollectiveRun::receive(int peer, std::span<std::byte> buffer, std::uint32_t
   group_.push_back(node);
 }
 
-Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexcept {
+Outcome CollectiveRun::end_of(const Message& message) const noexcept {
   const Outcome outcome = message.outcome();
-  if (outcome == Outcome::cancelled)
-    if (const Outcome why = abandoned_for_.load(std::memory_order_relaxed); why != Outcome::ok) return why;
-  if (message.length() == expected || (outcome != Outcome::ok && outcome != Outcome::truncated))
-    return outcome;
+  if (outcome != Outcome::cancelled) return outcome;
+  const Outcome why = abandoned_for_.load(std::memory_order_relaxed);
+  return why != Outcome::ok ? why : outcome;
+}
+
+Outcome CollectiveRun::judge(const Message& message, std::size_t expected) noexcept {
+  const Outcome outcome = end_of(message);
+  const bool has_arrived = message.outcome() == Outcome::ok || message.outcome() == Outcome::truncated;
+  if (message.length() == expected || !has_arrived) return outcome;
   // The run goes on, so that the ranks with the right length do not wait for ever.
   if (!has_mismatch_.exchange(true, std::memory_order_relaxed))
     mismatch_ = {message.peer(), message.length(), expected};

@@ -34,7 +34,7 @@ class CollectiveRun {
   /// `where`: the place of the program's call.
   void start(const std::source_location& where);
   /// The run cannot end by itself: takes back what has been posted and still waits, so that it ends, with
-  /// this outcome where a receive is taken back, else as cancelled. Any thread that may post.
+  /// this outcome. Any thread that may post.
   void abandon(Outcome outcome) noexcept;
   /// Progresses until the end of the run, or the timeout of the context, and returns the outcome; throws
   /// weft::Error for a message of another length, and for ranks that have called different collectives.
@@ -70,6 +70,8 @@ class CollectiveRun {
   void progress_until_taken_back() noexcept;
   void after_last(Graph::Node node);
   void note_peer(int peer);
+  /// The outcome of a message; that of the run where it has been taken back.
+  [[nodiscard]] Outcome end_of(const Message& message) const noexcept;
   [[nodiscard]] Outcome judge(const Message& message, std::size_t expected) noexcept;
 
   /// The lists of a call, which the caller keeps only until the call that makes the run returns.

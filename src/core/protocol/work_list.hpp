@@ -30,6 +30,7 @@ class WorkList {
       const Step result = advance(*record);
       moved += result == Step::idle ? 0 : 1;
       if (result == Step::finished) {
+        while (*link != record) link = &(*link)->next;  // the step may have taken others in, in front
         *link = next;
         count.fetch_sub(1, std::memory_order_relaxed);
       } else {
