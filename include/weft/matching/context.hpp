@@ -83,8 +83,9 @@ namespace detail {
 ///
 /// Destruction is local: it cancels the receives that are posted in the context (Outcome::cancelled) and
 /// drops the messages that nobody has received; it looks at all receives and messages that wait in contexts.
-/// A message that comes later is dropped, where the number is agreed, and otherwise waits for the next
-/// context with the key. No post may name the context meanwhile.
+/// A message that comes later is dropped, where the number is agreed (and not one of a block of more than a
+/// quarter of all that a rank gives), and otherwise waits for the next context with the key. No post may name
+/// the context meanwhile.
 class WEFT_API MatchingContext {
  public:
   /// With a key: local. Otherwise collective over all ranks, by one Runtime::allgather(); ranks make such

@@ -13,7 +13,8 @@ namespace weft::collective {
 
 namespace {
 
-// Inboxes of a process: regions are the program's as well.
+// Inboxes of a process: half of the regions that libraries have beside the program's
+// (network/region_count.hpp).
 constexpr int kMostInboxes = 64;
 constexpr std::uint32_t kAhead = 3;  // slots
 std::atomic<int> inboxes{0};

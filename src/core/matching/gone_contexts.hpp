@@ -22,7 +22,7 @@ template <template <class> class Atomic = std::atomic, std::uint32_t kRemembered
 class BasicGoneContexts {
  public:
   /// `numbers`: how many a rank gives. A quarter of that is remembered at most, because what comes in a
-  /// number that has been given again is not late.
+  /// number that has been given again is not late; a block of more is not remembered at all.
   explicit BasicGoneContexts(std::uint32_t numbers) noexcept : most_numbers_(numbers / 4) {}
 
   /// False for most numbers of which has() is false, among them all that are made of keys. Any thread.
