@@ -205,7 +205,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::ports, .name = "ports", .type = AttributeType::text, .default_value = "auto",
     .help = "network tcp: ports on which ranks listen, LO-HI: each rank of a host needs one; auto: any that is free"},
   AttributeRow{.id = Attribute::peer_timeout, .name = "peer_timeout", .type = AttributeType::seconds, .default_value = "20",
-    .unit = "seconds", .minimum = 1, .maximum = 86400, .help = "networks tcp and ibv: time after which a peer that cannot be reached is given up (ibv: after 4 s at the latest); a peer that is slow or stopped can be reached"},
+    .unit = "seconds", .minimum = 1, .maximum = 86400, .help = "networks tcp and ibv: time after which a peer that cannot be reached is given up (ibv: after eight tries of a device, at most 4 s, or 17 s where it waits longer than told); a peer that is slow or stopped can be reached"},
   AttributeRow{.id = Attribute::tcp_credits, .name = "tcp_credits", .type = AttributeType::integer, .default_value = "3072",
     .unit = "messages", .minimum = 4, .maximum = 4096, .help = "network tcp: messages of one traffic class that one device may have under way to another, those that travel together in a frame counted as one; 192 at first, then as many as bandwidth and delay have use for"},
   AttributeRow{.id = Attribute::tcp_authenticate, .name = "tcp_authenticate", .type = AttributeType::boolean, .default_value = "yes",
