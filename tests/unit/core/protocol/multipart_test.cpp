@@ -89,7 +89,7 @@ class MultipartRts : public testing::Test {
   test::FakeSink sink_;
   PacketPool pool_{1};
   detail::Exposures exposures_{network_, [] {}};
-  Regions regions_{network_, 0, 1, [] {}};
+  Regions regions_{network_, 0, 1, 0, [] {}};
   Counters counters_;
   const base::Log log_;
   ImmediateCompletions immediate_completions_{port_};

@@ -57,7 +57,7 @@ struct Device {
   FakeSink sink;
   PacketPool pool{1};
   detail::Exposures exposures{network, [] {}};
-  Regions regions{network, 0, 1, [] {}};
+  Regions regions{network, 0, 1, 0, [] {}};
   Counters counters;
   const base::Log log;
   ImmediateCompletions ends{port};

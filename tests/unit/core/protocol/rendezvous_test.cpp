@@ -27,7 +27,7 @@ TEST(Rendezvous, whose_record_was_another_ones_when_its_peer_was_found_dead_end_
   FakeSink sink;
   PacketPool pool(1);
   detail::Exposures exposures(network, [] {});
-  Regions regions(network, 0, 1, [] {});
+  Regions regions(network, 0, 1, 0, [] {});
   Counters counters;
   const base::Log log;
   ImmediateCompletions ends(port);
