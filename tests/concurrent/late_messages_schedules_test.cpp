@@ -13,8 +13,8 @@ namespace model = test::model;
 using model::expect_barrier_is_needed;
 using model::Schedule;
 
-struct Record : core::BasicMatchLink<model::Atomic>, core::BasicPooledRecord<model::Atomic> {};
-using Table = core::MatchTable<Record, model::Atomic, model::Threads>;
+struct StoredRecord : core::BasicMatchLink<model::Atomic>, core::BasicPooledRecord<model::Atomic> {};
+using StoredTable = core::MatchTable<StoredRecord, model::Atomic, model::Threads>;
 using Gone = core::BasicGoneContexts<model::Atomic, 4>;
 using core::MatchSide;
 
@@ -22,9 +22,9 @@ constexpr std::uint32_t kContext = 7;
 
 /// `looks_again`: as every arrival does, after it has stored its message.
 void message_is_dropped_once(Schedule& schedule, bool looks_again) {
-  Table table(64, false, 2);  // a record that is new is looked for in another bucket
+  StoredTable table(64, false, 2);  // a record that is new is looked for in another bucket
   Gone gone(1U << 20);
-  Record message;
+  StoredRecord message;
   int dropped = 0;
   const auto drop = [&] {
     if (table.unlink(message, [] { return true; })) ++dropped;
@@ -40,7 +40,7 @@ void message_is_dropped_once(Schedule& schedule, bool looks_again) {
           .pair(MatchSide::unexpected, {std::uint64_t{kContext} << 32, 0, 0}, [&] { return &message; })
           .answer;
     };
-    while (store() == Table::Answer::contended) {
+    while (store() == StoredTable::Answer::contended) {
     }
     if (looks_again && gone.has_ended_more(ended) && gone.may_have(kContext)) drop();
   };

@@ -2,6 +2,8 @@
 #include "core/matching/gone_contexts.hpp"
 #include "core/matching/matching_contexts.hpp"
 
+#include "unit/core/matching/some_runtime.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -93,11 +95,6 @@ TEST(GoneContexts, are_known_at_every_moment_while_others_end) {
   is_over = true;
   asking.join();
   EXPECT_EQ(missed.load(), 0U);
-}
-
-const detail::RuntimeState& some_runtime() {
-  static const int there = 0;
-  return reinterpret_cast<const detail::RuntimeState&>(there);  // nobody looks into it
 }
 
 constexpr std::uint64_t word_of(std::uint32_t number) noexcept { return std::uint64_t{number} << 32; }

@@ -2,6 +2,7 @@
 #include "core/matching/matching_contexts.hpp"
 
 #include "support/errors.hpp"
+#include "unit/core/matching/some_runtime.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,11 +19,6 @@ namespace {
 using detail::ContextState;
 using test::error_of;
 using test::expect_names;
-
-const detail::RuntimeState& some_runtime() {
-  static const int there = 0;
-  return reinterpret_cast<const detail::RuntimeState&>(there);  // nobody looks into it
-}
 
 constexpr int kManyRanks = 1 << 20;  // each gives 2^11 numbers
 constexpr std::uint32_t kNumbersOfOne = 1 << 11;

@@ -17,7 +17,7 @@ using network::AccessResult;
 using network::SendResult;
 using test::Ended;
 
-constexpr std::size_t kBytes = 5000;
+constexpr std::size_t kPayloadBytes = 5000;
 
 class RendezvousLanding : public ::testing::Test {
  protected:
@@ -33,7 +33,7 @@ class RendezvousLanding : public ::testing::Test {
   }
   void step() { messages_.step({.exclusive = true}); }
   void receive() {
-    const Rts rts{0x1000, kBytes, {4, 1}, 2, 0, 1};
+    const Rts rts{0x1000, kPayloadBytes, {4, 1}, 2, 0, 1};
     ASSERT_TRUE(messages_.receiver().fetch({1, rts, 0, room_, &ended_, nullptr}));
     step();
   }
@@ -76,8 +76,8 @@ class RendezvousLanding : public ::testing::Test {
     return context;
   }();
   Ended ended_;
-  std::vector<std::byte> payload_ = std::vector<std::byte>(kBytes);
-  std::vector<std::byte> room_ = std::vector<std::byte>(kBytes);
+  std::vector<std::byte> payload_ = std::vector<std::byte>(kPayloadBytes);
+  std::vector<std::byte> room_ = std::vector<std::byte>(kPayloadBytes);
   AccessResult answer_ = AccessResult::posted;
   RequestName request_{};
   network::RemoteLanding to_;
@@ -90,7 +90,7 @@ class RendezvousLanding : public ::testing::Test {
 TEST_F(RendezvousLanding, is_closed_before_the_message_is_delivered_and_nothing_is_answered) {
   receive();
   const ClearToPut clear = cleared();
-  EXPECT_EQ(clear.size, kBytes);
+  EXPECT_EQ(clear.size, kPayloadBytes);
   EXPECT_EQ(clear.address, 0x2000U);
   EXPECT_EQ(clear.key, 99U);
   ASSERT_EQ(device_.port.landings.size(), 1U);
@@ -164,14 +164,14 @@ TEST_F(RendezvousLanding, that_cannot_be_opened_is_replaced_by_fragments) {
 
 TEST_F(RendezvousLanding, is_put_into_once_from_the_offer_which_ends_with_the_put) {
   start();
-  clear(kBytes - 1);
+  clear(kPayloadBytes - 1);
   EXPECT_EQ(puts_, 1);
   EXPECT_EQ(to_.address, 0x7000U);
   EXPECT_EQ(to_.key, 55U);
   EXPECT_EQ(to_.name, landing_name({3, 0x50002}));
   EXPECT_EQ(to_.device, 2U);
   EXPECT_EQ(from_.data(), payload_.data());
-  EXPECT_EQ(from_.size(), kBytes - 1);
+  EXPECT_EQ(from_.size(), kPayloadBytes - 1);
   step();
   EXPECT_EQ(puts_, 1) << "it is under way";
   EXPECT_EQ(device_.port.offers.size(), 1U);
@@ -185,7 +185,7 @@ TEST_F(RendezvousLanding, is_put_into_once_from_the_offer_which_ends_with_the_pu
 TEST_F(RendezvousLanding, is_put_into_when_the_network_has_room) {
   start();
   answer_ = AccessResult::no_slot;
-  clear(kBytes);
+  clear(kPayloadBytes);
   step();
   EXPECT_EQ(puts_, 2);
   answer_ = AccessResult::posted;
@@ -199,7 +199,7 @@ TEST_F(RendezvousLanding, is_put_into_when_the_network_has_room) {
 TEST_F(RendezvousLanding, of_a_receiver_that_is_lost_meanwhile_ends_the_message) {
   start();
   answer_ = AccessResult::not_ready;
-  clear(kBytes);
+  clear(kPayloadBytes);
   device_.port.on_gone = [](int) { return true; };
   step();
   EXPECT_EQ(ended_.outcome, Outcome::peer_failed);
@@ -208,11 +208,11 @@ TEST_F(RendezvousLanding, of_a_receiver_that_is_lost_meanwhile_ends_the_message)
 
 TEST_F(RendezvousLanding, for_more_than_was_announced_or_a_second_time_is_refused) {
   start();
-  clear(kBytes + 1);
+  clear(kPayloadBytes + 1);
   clear(0);
   EXPECT_EQ(puts_, 0);
-  clear(kBytes);
-  clear(kBytes);
+  clear(kPayloadBytes);
+  clear(kPayloadBytes);
   EXPECT_EQ(puts_, 1);
   EXPECT_EQ(device_.sink.rejected, 3);
 }
