@@ -97,7 +97,7 @@ class IbvEndpoint final : public session::Transport {
   Introductions introductions_;
   std::uint32_t under_way_ = 0;  // sends of all connections
   std::uint32_t drives_ = 0;
-  std::atomic<bool> has_found_none_{false};  // the last poll of the completion queue
+  std::atomic<bool> has_found_none_{true};  // the last poll of the completion queue, if there was one
   std::uint32_t unposted_ = 0;               // messages received since buffers were last posted
 };
 
