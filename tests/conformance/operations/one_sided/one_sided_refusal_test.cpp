@@ -229,10 +229,10 @@ TEST(Regions, of_libraries_take_none_of_the_programs) {
   std::vector<std::byte> memory(10);
   {
     const LibraryMemory apart;
-    for (int count = 0; count < 64; ++count)
+    for (int count = 0; count < 128; ++count)
       of_libraries.push_back(MemoryRegion::allocate(ranks.runtime(0), 10));
     expect_names(error_of([&] { static_cast<void>(MemoryRegion::allocate(ranks.runtime(0), 10)); }),
-                 {"64 regions", "libraries"});
+                 {"128 regions", "libraries"});
   }
   const MemoryRegion of_program(ranks.runtime(0), memory);
   expect_names(error_of([&] { MemoryRegion(ranks.runtime(0), memory); }), {"regions_max", "all 1 "});
