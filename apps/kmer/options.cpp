@@ -153,10 +153,9 @@ void add_count_options(CLI::App& app, CountOptions& options, TypedCountOptions& 
                  "seen; affects memory and time, never the result")
       ->capture_default_str()
       ->type_name("RATE");
-  app.add_option(
-         "--network", options.network,
-         "Network between the ranks: 'shm', 'tcp', 'ofi', 'mixed', or 'sim' with --in-process (default: "
-         "WEFT_NETWORK)")
+  app.add_option("--network", options.network,
+                 "Network between the ranks: 'shm', 'tcp', 'ofi', 'ibv', 'mixed', or 'sim' with --in-process "
+                 "(default: WEFT_NETWORK)")
       ->type_name(kNetworks);
   app.add_option("--in-process", typed.ranks, "Run N ranks in this process, without a launcher; 2 to 64")
       ->type_name("N");

@@ -17,7 +17,7 @@ struct AttributeSetting {
 
 /// The effective values of a device and its network; the attributes are only requests.
 struct DeviceAttributes {
-  const char* network = "";         ///< "shm", "tcp", "mixed", "sim" or "ofi"
+  const char* network = "";         ///< "shm", "mixed", "tcp", "ofi", "ibv" or "sim"
   std::uint32_t index = 0;          ///< the index under which peers address the device
   bool is_serial = false;           ///< it belongs to a SerialEndpoint
   std::size_t inline_bytes = 0;     ///< payloads up to here travel without a packet

@@ -85,7 +85,7 @@ class WEFT_API Runtime {
   /// The ranks on the host of this rank, itself among them, in ascending order. Valid as long as the runtime.
   /// Any thread.
   [[nodiscard]] std::span<const int> local_ranks() const noexcept;
-  /// The network in use: "shm", "mixed", "tcp", "ofi", "sim".
+  /// The network in use: "shm", "mixed", "tcp", "ofi", "ibv", "sim".
   [[nodiscard]] const char* network() const noexcept;
 
   /// The attributes that every device of this runtime will have, before one is open: those of

@@ -61,7 +61,7 @@ class Mpiexec(unittest.TestCase):
                                 (("-n", "1", self.say, ":"), "mpiexec: no program is given"),
                                 (("-n",), "mpiexec: option -n needs a value"),
                                 (("-machinefile", "none", self.say), "mpiexec: the file of hosts none cannot be read"),
-                                (("--no-such", self.say), "mpiexec: option --no-such is not known; mpiexec --help lists those that are")):
+                                (("--no-such", self.say), "mpiexec: option --no-such is not known; docs/guide/bindings/mpi.md has those that are")):
             result = self.mpiexec(*arguments)
             self.assertEqual((result.returncode, result.stderr.strip()), (2, line))
 
