@@ -1,5 +1,6 @@
 /* Any number of ranks: graphs of operations and functions, streams and their groups. */
 #include "../examples/check.h"
+#include "meeting.h"
 
 #include <string.h>
 
@@ -92,7 +93,7 @@ static void access_in_graph(void) {
   MUST(weft_graph_node_outcome(graph, put));
   REQUIRE(began == 10 + right);
   MUST(weft_flush(endpoint, right));
-  MUST(weft_barrier(runtime));
+  answer_until_all_are_here(runtime, endpoint);
   REQUIRE(words[1] == 100 + (rank + size - 1) % size);
   MUST(weft_barrier(runtime));
   weft_graph_destroy(graph);

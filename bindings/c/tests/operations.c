@@ -1,5 +1,6 @@
 /* Two ranks: every operation of the C interface once, with its completion object. */
 #include "../examples/check.h"
+#include "meeting.h"
 
 #include <string.h>
 
@@ -159,7 +160,7 @@ static void access_memory(int peer) {
   EXPECT(weft_put(endpoint, peer, &keys[peer], 60, "outside", 7, NULL), WEFT_REFUSED);
   MUST(weft_flush(endpoint, peer));
   REQUIRE(weft_flushed(endpoint, WEFT_ANY_SOURCE) == 1);
-  MUST(weft_barrier(runtime));
+  answer_until_all_are_here(runtime, endpoint);
   weft_completion_destroy(counter);
   weft_region_destroy(region);
 }

@@ -47,7 +47,8 @@ WEFT_C_API size_t weft_failed_peers(const weft_runtime* runtime, int* ranks, siz
 /* The ranks on the host of this one, ascending, *count of them; live as long as the runtime. */
 WEFT_C_API const int* weft_local_ranks(const weft_runtime* runtime, size_t* count);
 
-/* Returns when all ranks have called it; one thread of each rank. */
+/* Returns when all ranks have called it; one thread of each rank. No device progresses meanwhile, so a peer whose
+   access to memory needs an answer of this rank does not get it: weft_collective_barrier() progresses. */
 WEFT_C_API weft_result weft_barrier(weft_runtime* runtime);
 /* Concatenates `size` bytes of each rank, in the order of the ranks, into `all` (weft_size() * size bytes). */
 WEFT_C_API weft_result weft_allgather_bytes(weft_runtime* runtime, const void* mine, size_t size, void* all);
