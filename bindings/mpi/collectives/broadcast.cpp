@@ -22,7 +22,8 @@ Task broadcast(Channel channel, void* buffer, MPI_Count count, Type type, int ro
   for (; mask < size; mask *= 2)
     if ((place & mask) != 0) {
       exchange.receive(buffer, count, type, (place - mask + root) % size);
-      co_await exchange;
+      co_await exchange.settled();
+      exchange.check_unless_truncated();
       break;
     }
   for (mask /= 2; mask > 0; mask /= 2)

@@ -43,6 +43,10 @@ void Exchange::await_resume() {
   check();
 }
 
+void Exchange::check_unless_truncated() const {
+  if (error_.load(std::memory_order_relaxed) != MPI_ERR_TRUNCATE) check();
+}
+
 void Exchange::check() const {
   const int error = error_.load(std::memory_order_relaxed);
   if (error == MPI_ERR_TRUNCATE)

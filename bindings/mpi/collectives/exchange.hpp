@@ -84,6 +84,9 @@ class Exchange final : public RequestOwner {
   }
   /// Fails with the first error of all messages so far.
   void check() const;
+  /// The same, but for a message that was longer than the buffer for it: a rank that others wait for passes on
+  /// what it has got, and fails at its next wait.
+  void check_unless_truncated() const;
 
   void finish(Request& request) noexcept override;
 
