@@ -46,7 +46,8 @@ bool post_send(int peer, std::uint32_t context, int tag, const Payload& payload,
                                           .user_data = user_data,
                                           .engine = kEngine,
                                           .may_retry = false,
-                                          .may_complete_now = true});
+                                          .may_complete_now = true,
+                                          .handle = handle});
       return !status.is_retry();
     });
   return status.is_done();
@@ -56,14 +57,13 @@ bool post_send(int peer, std::uint32_t context, int tag, const Payload& payload,
 template <class Payload>
 void post_synchronous_send(int peer, std::uint32_t context, int tag, const Payload& payload,
                            Completion& completion, void* user_data, SendHandle* handle) {
-  SendOptions options{.completion = &completion,
-                      .user_data = user_data,
-                      .engine = kEngine,
-                      .may_retry = false,
-                      .synchronous = true,
-                      .handle = handle};
+  const SendOptions options{.completion = &completion,
+                            .user_data = user_data,
+                            .engine = kEngine,
+                            .may_retry = false,
+                            .synchronous = true,
+                            .handle = handle};
   Status status = world->endpoint.post_send(peer, key_of(context, tag), payload, options);
-  options.handle = nullptr;
   if (status.is_retry()) [[unlikely]]
     world->endpoint.wait_until([&] {
       status = world->endpoint.post_send(peer, key_of(context, tag), payload, options);
