@@ -68,20 +68,40 @@ class Turn {
   std::atomic<const void*>& waiting_;
 };
 
-/// Waits for the collective that `wait` is, or begins the one that `make` returns. That one has its number at
-/// once and waits for nobody's turn: it may be begun by a handler, in the progress of a thread that waits in
-/// another one.
+/// This thread begins a collective, whose end may run a handler at once.
+class Beginning {
+ public:
+  Beginning() noexcept { ++depth_; }
+  Beginning(const Beginning&) = delete;
+  Beginning& operator=(const Beginning&) = delete;
+  ~Beginning() { --depth_; }
+  [[nodiscard]] static bool is_under_way() noexcept { return depth_ != 0; }
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
+/// Begins what `make` returns, which has its number at once and waits for nobody's turn: a handler may do so,
+/// in the progress of a thread that waits in another one.
+template <class Make>
+void begin(device_impl_t& device, const comp_t& completion, const Make& make) {
+  weft::Collective& all = device.posted_collective();
+  const std::lock_guard lock(device.posting);
+  const Beginning beginning;
+  all.post(make(all), {.completion = completion_of(completion)});
+}
+
+/// Waits for the collective that `wait` is, or begins the one that `make` returns.
 template <class Operation, class Wait, class Make>
 void perform(const Operation& operation, const char* name, const Wait& wait, const Make& make) {
   device_impl_t& device = device_of(operation);
+  if (!operation.m_comp.is_empty()) return begin(device, operation.m_comp, make);
+  if (Beginning::is_under_way())
+    refuse(std::string(name) + " in a handler that runs while this thread begins a collective: give it a" +
+           " completion object with .comp()");
   weft::Collective& all = device.collective();
-  if (operation.m_comp.is_empty()) {
-    const Turn turn(device, name);
-    check(wait(all), all, device.runtime, name);
-    return;
-  }
-  const std::lock_guard lock(device.posting);
-  all.post(make(all), {.completion = completion_of(operation.m_comp)});
+  const Turn turn(device, name);
+  check(wait(all), all, device.runtime, name);
 }
 
 }  // namespace

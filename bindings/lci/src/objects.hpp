@@ -87,8 +87,11 @@ class endpoint_impl_t {
 class device_impl_t {
  public:
   explicit device_impl_t(runtime_impl_t& of_runtime);
-  /// The device's collectives, made when they are first used.
+  /// The device's collectives that threads wait in, made when they are first used.
   weft::Collective& collective();
+  /// Those with a completion object: apart, since one thread at a time uses a Collective, and these may be
+  /// begun while a thread waits.
+  weft::Collective& posted_collective();
   /// The thread that waits in one of them, or null: others wait, since only the order tells collectives
   /// apart.
   std::atomic<const void*> waiting_thread{nullptr};
@@ -103,7 +106,9 @@ class device_impl_t {
 
  private:
   std::mutex mutex_;
+  weft::Collective& made(std::unique_ptr<weft::Collective>& collective, std::uint32_t first_key);
   std::unique_ptr<weft::Collective> collective_;
+  std::unique_ptr<weft::Collective> posted_collective_;
 };
 
 class matching_engine_impl_t {

@@ -40,16 +40,20 @@ device_impl_t::device_impl_t(runtime_impl_t& of_runtime)
   own_endpoint.attr.uid = attr.uid;
 }
 
-weft::Collective& device_impl_t::collective() {
+weft::Collective& device_impl_t::collective() { return made(collective_, 128); }
+weft::Collective& device_impl_t::posted_collective() { return made(posted_collective_, 256); }
+
+weft::Collective& device_impl_t::made(std::unique_ptr<weft::Collective>& collective,
+                                      std::uint32_t first_key) {
   const std::lock_guard lock(mutex_);
-  if (collective_ == nullptr) {
+  if (collective == nullptr) {
     const std::uint32_t index = device.index();
     if (index > 125)
       refuse("collectives on device " + std::to_string(index) + ": only devices 0 to 125 have them");
-    collective_ = std::make_unique<weft::Collective>(runtime.runtime, own_endpoint.endpoint,
-                                                     weft::CollectiveOptions{.key = 253 - index});
+    collective = std::make_unique<weft::Collective>(runtime.runtime, own_endpoint.endpoint,
+                                                    weft::CollectiveOptions{.key = first_key + index});
   }
-  return *collective_;
+  return *collective;
 }
 
 net_context_t alloc_net_context_x::call() const {

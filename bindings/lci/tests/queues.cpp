@@ -222,7 +222,7 @@ int main() {
     packets_of_idle_threads();
     packets_of_destructors();
     no_packet_begins_there();
-    barrier_in_handler();
+    if (lci::get_rank_n() == 1) barrier_in_handler();  // as often as the handler needs, which ranks would not agree on
     lci::barrier();
     lci::g_runtime_fina();
   }
