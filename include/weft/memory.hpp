@@ -76,7 +76,8 @@ inline MappedAddress::operator RemoteAddress() const noexcept {
 
 /// Memory of this rank that peers may access. Move-only; the destructor ends the access: it returns when no
 /// put or get of a peer is under way in the memory any more, and accesses that arrive later are refused.
-/// Registering and releasing are set-up, not data path; any thread. At most `regions_max` (attribute) at a
+/// Registering and releasing are set-up, not data path; any thread. In a handler: two handlers inside the
+/// progress of different devices that each end a region, or withdraw an object, wait for each other. At most `regions_max` (attribute) at a
 /// time. Must be destroyed before its runtime, which otherwise names it and aborts.
 class WEFT_API MemoryRegion {
  public:

@@ -100,6 +100,11 @@ void DeviceState::quiesce() noexcept {
   protocols().working.await_exit(concurrent::thread_number());
 }
 
+void DeviceState::give_way() noexcept {
+  core::WorkTurn::grant_wishes_of_others();
+  std::this_thread::yield();
+}
+
 // Sends what was accepted, for a thread that waits for other ranks and not for this device: see
 // core/runtime/runtime_carry.cpp.
 bool DeviceState::carry() noexcept {

@@ -60,6 +60,7 @@ class DeviceState final : public OpenDevice {
   [[nodiscard]] std::string user() const override { return endpoints_.user(); }
   bool carry() noexcept override;
   void quiesce() noexcept override;
+  void give_way() noexcept override;
   bool describe(core::PendingList& list) noexcept override { return protocols().describe(list); }
   void describe_refusals(std::vector<std::string>& notes) const override;
   [[nodiscard]] std::size_t refused_posts() const noexcept override { return protocols().backlog.size(); }

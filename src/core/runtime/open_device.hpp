@@ -72,6 +72,9 @@ class OpenDevice {
   virtual bool carry() noexcept = 0;
   /// Waits until threads that are inside of a progress call now have left it.
   virtual void quiesce() noexcept = 0;
+  /// Lets other threads run, and go on that wait for a device which this thread is inside of. For who waits
+  /// for them.
+  virtual void give_way() noexcept = 0;
   /// Lists operations that have not ended. Any thread. Returns false when a thread stays inside progress, so
   /// that the backlog could not be read.
   virtual bool describe(core::PendingList& list) noexcept = 0;

@@ -10,7 +10,6 @@
 #include <weft/options.hpp>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace weft::detail {
@@ -58,7 +57,7 @@ bool RuntimeDevices::has(std::uint32_t index) noexcept {
 
 void RuntimeDevices::forget(std::uint32_t index) noexcept {
   OpenDevice& device = remove(index);
-  while (device.visitors().any()) std::this_thread::yield();  // those of quiesce()
+  while (device.visitors().any()) device.give_way();  // those of quiesce() and with_any()
 }
 
 OpenDevice& RuntimeDevices::remove(std::uint32_t index) noexcept {
@@ -119,7 +118,7 @@ void RuntimeDevices::stop_visits(OpenDevice& device) noexcept {
     const std::lock_guard asking(core::Keepers::all().lock());
     std::erase(visited_, &device);
   }
-  while (device.visitors().any()) std::this_thread::yield();
+  while (device.visitors().any()) device.give_way();
 }
 
 void RuntimeDevices::end() noexcept {

@@ -9,6 +9,7 @@
 
 #include <weft/counters.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -55,7 +56,7 @@ class RuntimeDevices {
   /// What the program has not destroyed, those that stand on others first; empty: nothing.
   [[nodiscard]] std::string user();
 
-  /// Calls use(device) with a device that is not closing, or nullptr; it does not end meanwhile. Locks
+  /// Calls use(device) with a device, which may be closing, or nullptr; it does not end meanwhile. Locks
   /// nothing during the call: handlers come here, and other threads wait for them.
   template <class Use>
   void with_any(const Use& use);
@@ -94,9 +95,10 @@ template <class Use>
 void RuntimeDevices::with_any(const Use& use) {
   OpenDevice* any = nullptr;
   {
-    const std::shared_lock asking(core::Keepers::all().lock().own());
-    if (!visited_.empty()) any = visited_.front();
-    if (any != nullptr) any->visitors().enter();
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(devices_, [](OpenDevice* device) { return device != nullptr; });
+    if (found != devices_.end()) any = *found;
+    if (any != nullptr) any->visitors().enter();  // forget() waits for it
   }
   use(any);
   if (any != nullptr) any->visitors().leave();
