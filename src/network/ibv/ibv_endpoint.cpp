@@ -129,7 +129,7 @@ void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device)
     flush_queue_pair(*connection);
     has_ended = true;
   }
-  // What has come, and what ends now, is in the queue by now; others may go on adding to it.
+  // What has come by now. Requests that are flushed may follow, which drive() takes; others may go on adding.
   if (has_ended)
     for (int left = completions_->cqe, count = 1; left > 0 && count != 0; left -= count)
       count = take_completions(device);
