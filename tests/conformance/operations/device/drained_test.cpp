@@ -43,7 +43,7 @@ TEST_P(Drained, holds_once_a_send_has_been_taken) {
   std::vector<std::byte> buffer(GetParam());
   Counter received;
   ASSERT_TRUE(ranks.progress_until([&] { return ranks.endpoint(0).post_send(1, 5, bytes).is_accepted(); }));
-  const bool is_large = GetParam() > 100'000;
+  const bool is_large = GetParam() > ranks.endpoint(0).attributes().packet_bytes;
   if (is_large) {
     for (int round = 0; round < 1000; ++round) ranks.progress();
     EXPECT_FALSE(ranks.endpoint(0).drained()) << "it has no receive";
