@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "bootstrap/job_id.hpp"
+#include "bootstrap/local/rank_process.hpp"
 #include "bootstrap/local/server_state.hpp"
 
 namespace weft::bootstrap::local {
@@ -73,12 +74,23 @@ bool Server::received(int key, Request& request) {
 }
 
 bool Server::has_served_all(bool is_late) const {
-  const auto has_joined = [](const Joins& joins) { return !joins.by_name.empty(); };
   // What this process itself has left open does not count: it is ending.
   const bool is_used = std::any_of(clients_.begin(), clients_.end(), [this](const auto& each) {
     return each.second->ranks != nullptr || connections_.process_of(each.first) != ::getpid();
   });
-  return !is_used && (is_late || std::all_of(joins_.begin(), joins_.end(), has_joined));
+  if (is_used || is_late) return !is_used;
+  // A rank that goes on and has not joined what others have joined is between two runtimes.
+  const auto is_to_join = [this](int rank) {
+    const pid_t process = process_of(rank);
+    if (ended_.contains(rank) || process == ::getpid() || (process != 0 && !is_running(process)))
+      return false;
+    return std::any_of(instances_.begin(), instances_.end(), [rank](const auto& instance) {
+      return instance != nullptr && instance->member(rank) == Membership::absent;
+    });
+  };
+  for (int rank = 0; rank < size_; ++rank)
+    if (!has_joined(rank) || is_to_join(rank)) return false;
+  return true;
 }
 
 std::size_t Server::longest_request(int key) const {

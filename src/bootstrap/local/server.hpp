@@ -78,8 +78,8 @@ class Server : private RankConnections::User {
     return rank >= 0 && rank < size_ && !host_of_.empty() &&
            host_of_[static_cast<std::size_t>(rank)] == ranks.host();
   }
-  /// Returns true when all ranks have joined, and none but of this process is connected; `is_late`: those
-  /// that have not joined do not count.
+  /// Returns true when all ranks have joined whatever others have, and none but of this process is connected;
+  /// `is_late`: those that have not joined do not count.
   [[nodiscard]] bool has_served_all(bool is_late) const;
   /// Returns true when the rank has joined the job at some time.
   [[nodiscard]] bool has_joined(int rank) const {

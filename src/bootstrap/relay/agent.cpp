@@ -79,12 +79,21 @@ bool Agent::has_served(int ranks, bool is_late) const {
   const bool is_used = std::any_of(clients_.begin(), clients_.end(), [this](const auto& each) {
     return connections_.process_of(each.first) != ::getpid();
   });
-  return !is_used && (is_late || processes_.size() >= static_cast<std::size_t>(ranks));
+  if (is_used || is_late) return !is_used;
+  // A rank that goes on and has not joined what others have joined is between two runtimes.
+  const auto is_to_join = [this](const auto& each) {
+    if (each.second == ::getpid() || (each.second != 0 && !local::is_running(each.second))) return false;
+    return std::any_of(instances_.begin(), instances_.end(), [rank = each.first](const auto& instance) {
+      return !instance.second.joined.contains(rank);
+    });
+  };
+  return processes_.size() >= static_cast<std::size_t>(ranks) &&
+         (!why_lost_.empty() || std::none_of(processes_.begin(), processes_.end(), is_to_join));
 }
 
 void Agent::root_lost(std::string why) {
   why_lost_ = std::move(why);
-  for (const auto& [instance, board] : boards_) board->mark_failed(0);
+  for (const auto& [number, instance] : instances_) instance.board->mark_failed(0);
   for (const auto& [connection, client] : clients_)
     for (const auto& [request, wanted] : std::exchange(client->open, {})) refuse(*client, request, why_lost_);
 }
@@ -271,6 +280,7 @@ bool Agent::welcome(Client& client, const Header& header, Bytes payload) {
   content.pid_namespace = base::read_pid_namespace();
   std::memcpy(payload.data(), &content, sizeof content);
   client.instance = content.instance;
+  instance_of(content.instance).joined.insert(client.rank);
   auto board = std::make_shared<const local::Descriptor>(
       ::fcntl(board_of(content.instance).descriptor(), F_DUPFD_CLOEXEC, 0));
   if (!*board)
@@ -290,13 +300,14 @@ void Agent::depart(std::uint32_t instance, int rank, bool has_failed) {
     board.mark_left(rank);
   // Ranks have mapped it; who would join now is refused by the root.
   if (board.departures().load(std::memory_order_relaxed) == static_cast<std::uint32_t>(size_))
-    boards_.erase(instance);
+    instances_.erase(instance);
 }
 
-local::Board& Agent::board_of(std::uint32_t instance) {
-  auto& board = boards_[instance];
-  if (board == nullptr) board = std::make_unique<local::Board>(job_id_, size_, local::Board::Holds::some);
-  return *board;
+Agent::Instance& Agent::instance_of(std::uint32_t number) {
+  Instance& instance = instances_[number];
+  if (instance.board == nullptr)
+    instance.board = std::make_unique<local::Board>(job_id_, size_, local::Board::Holds::some);
+  return instance;
 }
 
 Agent::Client* Agent::find_stream(std::uint32_t stream) {

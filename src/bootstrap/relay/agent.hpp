@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -43,8 +44,8 @@ class Agent : private local::RankConnections::User {
   void root_lost(std::string why);
   /// Requests of ranks that the root has not answered.
   [[nodiscard]] std::size_t open_requests() const;
-  /// Returns true when so many ranks have joined, and none but of this process is connected; `is_late`:
-  /// however many.
+  /// Returns true when so many ranks have joined, those that go on whatever others have, and none but of this
+  /// process is connected; `is_late`: however many.
   [[nodiscard]] bool has_served(int ranks, bool is_late) const;
 
   struct End {
@@ -57,6 +58,10 @@ class Agent : private local::RankConnections::User {
 
  private:
   struct Client;
+  struct Instance {
+    std::unique_ptr<local::Board> board;
+    std::set<int> joined;  // ranks of this host
+  };
 
   // RankConnections::User
   bool received(int connection, local::Request& request) override;
@@ -70,7 +75,8 @@ class Agent : private local::RankConnections::User {
   bool take(const FrameHeader& frame, Bytes& payload);
   bool welcome(Client& client, const local::Header& header, Bytes payload);
   void depart(std::uint32_t instance, int rank, bool has_failed);
-  local::Board& board_of(std::uint32_t instance);
+  Instance& instance_of(std::uint32_t number);
+  local::Board& board_of(std::uint32_t instance) { return *instance_of(instance).board; }
   Client* find_stream(std::uint32_t stream);
 
   const std::string job_id_;
@@ -81,7 +87,7 @@ class Agent : private local::RankConnections::User {
   local::RankConnections connections_;
   std::map<int, std::unique_ptr<Client>> clients_;  // by descriptor
   std::uint32_t next_stream_ = 1;
-  std::map<std::uint32_t, std::unique_ptr<local::Board>> boards_;      // by instance
+  std::map<std::uint32_t, Instance> instances_;                        // by number
   using Loan = std::pair<std::uint32_t, std::pair<int, std::string>>;  // instance, rank, key
   std::map<Loan, std::shared_ptr<const local::Descriptor>> lent_;
   std::map<int, pid_t> processes_;  // by rank

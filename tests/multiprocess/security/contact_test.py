@@ -86,8 +86,8 @@ class Contact(unittest.TestCase):
     def settings(self, rank, size, port, secret=None, **changes):
         if secret is not None:
             changes["WEFT_JOB_SECRET"] = secret
-        return environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WEFT_NETWORK="tcp",
-                           WEFT_BOOTSTRAP_TIMEOUT="20", **changes)
+        changes.setdefault("WEFT_BOOTSTRAP_TIMEOUT", "20")
+        return environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), WEFT_NETWORK="tcp", **changes)
 
     def start(self, mode, rank, size, port, secret=None, **changes):
         job = subprocess.Popen([RANK, *mode.split()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -217,18 +217,31 @@ class Contact(unittest.TestCase):
                             return [piece]
                         changed.append(True)
                         return [piece[:place] + bytes([piece[place] ^ 1]) + piece[place + 1:]]
-                    zero = self.start("wait --seconds 0.1", 0, 2, port, secret)
+                    # A result that was changed is lost: rank 0 has done its part, and the other says what has happened, when it has
+                    # tried in vain for as long as it may.
+                    code = 0 if direction == "up" or number == 0 else None
+                    patience = {} if code == 0 else {"WEFT_BOOTSTRAP_TIMEOUT": "5"}
+                    zero = self.start("wait --seconds 0.1", 0, 2, port, secret, **patience)
                     with Passing(port + 1000, port, change):
-                        one = self.start("wait --seconds 0.1", 1, 2, port + 1000, secret)
-                        # A result that was changed is lost: rank 0 has done its part, and the other says what has happened.
-                        code = 0 if direction == "up" or number == 0 else None
+                        one = self.start("wait --seconds 0.1", 1, 2, port + 1000, secret, **patience)
+                        if code is not None:
+                            self.finish(zero)
                         _, err = self.finish(one, code)
                         if code is None:
                             self.assertNotEqual(one.returncode, 0)
                             self.assertRegex(err, "rank 0|WEFT_JOB_SECRET")
-                        else:
-                            self.finish(zero)
                     self.assertTrue(changed)
+
+    def test_who_serves_a_host_stays_for_ranks_that_are_between_two_runtimes(self):
+        """Ranks 0 and 1 are done with both of theirs, and serve the others until theirs have begun and ended."""
+        for hosts in ("aaaa", "abab"):
+            with self.subTest(hosts=hosts):
+                port, = between.free_ports(1)
+                jobs = [self.start(f"wait --seconds 0.01 --pause {1 if rank > 1 else 0}", rank, 4, port, "known", WEFT_HOST_ID=host)
+                        for rank, host in enumerate(hosts)]
+                for job in reversed(jobs):
+                    out, _ = self.finish(job)
+                    self.assertTrue(out.endswith("ready\ndone\n"), out)
 
     def test_strangers_at_the_port_of_a_rank(self):
         """Who knows the secret is a rank; everybody else is refused, whatever he knows of an earlier greeting."""

@@ -2,7 +2,8 @@
 //   talk --rounds N     rank 0 talks with every other rank in turn, N rounds of messages and puts, or until
 //   the
 //                       other has failed; every byte is checked. Rank 0 tells the secret of the job first.
-//   wait --seconds S    every rank makes progress for S seconds and is done
+//   wait --seconds S    every rank makes progress for S seconds and is done; --pause S: all but rank 0 rest for
+//                       so long between their two runtimes
 // Connections to the ports LO-HI of SECURED_PORTS go to a port that is higher by SECURED_SHIFT: there the
 // test sits between the ranks.
 #include "base/attributes.hpp"
@@ -23,6 +24,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern "C" int connect(int socket, const sockaddr* address, socklen_t size) {
@@ -180,6 +182,9 @@ int main(int count, char** arguments) try {
       talk.follow();
   } else if (mode == "wait") {
     tell_secret();
+    if (std::getenv("RANK") == nullptr || std::string(std::getenv("RANK")) != "0")
+      std::this_thread::sleep_for(
+          std::chrono::duration<double>(std::stod(test::option(count, arguments, "pause", "0"))));
     Runtime runtime;
     Endpoint endpoint(runtime);
     say("ready");
