@@ -27,7 +27,7 @@ LCT_API void LCT_fina(void);
 LCT_API extern int LCT_rank;
 LCT_API void LCT_set_rank(int rank);
 LCT_API int LCT_get_rank(void);
-LCT_API extern char LCT_hostname[HOST_NAME_MAX + 1];
+LCT_API extern char LCT_hostname[65]; /* HOST_NAME_MAX + 1, which C99 does not have */
 
 /* Time: nanoseconds of a clock that does not jump. */
 typedef int64_t LCT_time_t;
