@@ -1,6 +1,6 @@
 // Queue pairs of verbs as the transport of a session device: one completion queue and one shared receive
 // queue for all peers, and a reliable connection to each, made when it is first needed.
-// Sources: ibv_endpoint.cpp, message_posts.cpp, payload_reads.cpp, work_completions.cpp.
+// Sources: ibv_endpoint.cpp, message_posts.cpp, large_payloads.cpp, work_completions.cpp.
 #pragma once
 
 #include "base/descriptor.hpp"
@@ -19,6 +19,9 @@
 #include <string>
 
 namespace weft::network::ibv {
+
+/// Of a landing's name, which a write brings as its immediate.
+inline constexpr std::size_t kImmediateBytes = sizeof(ibv_wc::imm_data);
 
 class IbvEndpoint final : public session::Transport {
  public:
@@ -49,12 +52,17 @@ class IbvEndpoint final : public session::Transport {
   session::Sent transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
                                std::size_t size) noexcept override;
   [[nodiscard]] bool has_room_for_bulk() const noexcept override;
-  // payload_reads.cpp
-  [[nodiscard]] bool can_fetch() const noexcept override { return true; }
+  // large_payloads.cpp
+  [[nodiscard]] bool can_fetch() const noexcept override { return context_.fetches; }
   [[nodiscard]] Offer offer(Bytes memory) noexcept override;
   void end_offer(const Offer& offer) noexcept override;
   AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override;
+  [[nodiscard]] std::size_t landing_bytes() const noexcept override { return kImmediateBytes; }
+  [[nodiscard]] Landing open_landing(std::span<std::byte> memory) noexcept override;
+  void close_landing(const Landing& landing) noexcept override;
+  AccessResult land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
+                    std::uint64_t token) noexcept override;
   // work_completions.cpp
   void drive(session::SessionDevice& device) noexcept override;
 
@@ -72,6 +80,8 @@ class IbvEndpoint final : public session::Transport {
   [[nodiscard]] session::Sent post(Connection& connection, ibv_send_wr& request, Work work) noexcept;
   [[nodiscard]] session::Sent post_send(Connection& connection, std::span<ibv_sge> pieces, unsigned flags,
                                         Work work) noexcept;
+  [[nodiscard]] AccessResult post_access(Connection& connection, ibv_sge piece, ibv_send_wr& request,
+                                         Work work) noexcept;
   [[nodiscard]] session::Sent send_copy(Connection& connection, const session::Header& header,
                                         Bytes payload) noexcept;
   void end(Work& work) noexcept;
@@ -98,7 +108,7 @@ class IbvEndpoint final : public session::Transport {
   std::uint32_t under_way_ = 0;  // sends of all connections
   std::uint32_t drives_ = 0;
   std::atomic<bool> has_found_none_{true};  // the last poll of the completion queue, if there was one
-  std::uint32_t unposted_ = 0;               // messages received since buffers were last posted
+  std::uint32_t unposted_ = 0;              // messages received since buffers were last posted
 };
 
 }  // namespace weft::network::ibv

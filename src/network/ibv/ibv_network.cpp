@@ -67,6 +67,7 @@ IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                log(),
                inline_bytes_of(attributes),
                message_bytes_of(attributes, packets),
+               attributes.text(Attribute::rendezvous) == "read",
                ack_timeout_of(attributes.seconds(Attribute::peer_timeout))} {
   log().info([&] {
     return device_.describe() + ", " + std::to_string(shared().credits) +
@@ -77,7 +78,8 @@ IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
 Capabilities IbvNetwork::capabilities() const noexcept {
   Capabilities capabilities;
   capabilities.inline_bytes = context_.inline_bytes;
-  capabilities.can_fetch = true;
+  capabilities.can_fetch = context_.fetches;
+  capabilities.landing_bytes = kImmediateBytes;
   capabilities.stages = shared().stages;
   return capabilities;
 }

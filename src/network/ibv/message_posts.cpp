@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::size_t kKeptFromBulk = 64;  // rooms that bulk messages leave to other classes
 
-ibv_sge piece_of(const void* bytes, std::size_t size, std::uint32_t key) noexcept {
-  return {reinterpret_cast<std::uint64_t>(bytes), static_cast<std::uint32_t>(size), key};
-}
-
 }  // namespace
 
 /// More than half of the completion queue's places: below that, all that is under way may be without a

@@ -2,6 +2,8 @@
 #include "network/ibv/ibv_endpoint.hpp"
 #include "network/ibv/memory/work_id.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <array>
 
@@ -55,6 +57,10 @@ void IbvEndpoint::on_received(const ibv_wc& completion, session::SessionDevice& 
       context_.log.warn("refused a message that is longer than a packet");
     return buffers_.release(buffer);
   }
+  if (completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {  // the buffer is untouched
+    buffers_.release(buffer);
+    return device.landed(::ntohl(completion.imm_data));
+  }
   buffer.size = std::min<std::size_t>(completion.byte_len, buffers_.size());
   device.accept(buffer);
 }
@@ -66,7 +72,7 @@ void IbvEndpoint::on_sent(const ibv_wc& completion, session::SessionDevice& devi
   connection->sends.complete(static_cast<std::uint32_t>(completion.wr_id), [&](Work& work, bool is_last) {
     --under_way_;
     const bool has_failed = is_last && !is_ok;
-    if (work.kind == Work::Kind::fetch)
+    if (work.kind == Work::Kind::access)
       device.fetch_completed(work.token, has_failed ? Outcome::peer_failed : Outcome::ok);
     // A network that has lost one message cannot promise to deliver the next. A lost goodbye is no
     // failure: the peer has left as well and has closed the connection.

@@ -27,7 +27,15 @@ ibv_wc entry_of(const QueuePair& pair, std::uint64_t id, ibv_wc_opcode opcode, i
 }
 
 ibv_wc_opcode opcode_of(ibv_wr_opcode opcode) {
-  return opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ : IBV_WC_SEND;
+  switch (opcode) {
+    case IBV_WR_RDMA_READ:
+      return IBV_WC_RDMA_READ;
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return IBV_WC_RDMA_WRITE;
+    default:
+      return IBV_WC_SEND;
+  }
 }
 
 std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
@@ -189,7 +197,7 @@ int Fabric::poll(CompletionQueue& queue, std::span<ibv_wc> entries) {
     entry = queue.entries[place];
     queue.entries.erase(queue.entries.begin() + static_cast<std::ptrdiff_t>(place));
     const auto found = pairs_.find(pair);
-    if (found == pairs_.end() || entry.opcode == IBV_WC_RECV) continue;
+    if (found == pairs_.end() || (entry.opcode & IBV_WC_RECV) != 0) continue;
     found->second->unretired -= found->second->retiring.front();
     found->second->retiring.pop_front();
   }
@@ -331,22 +339,40 @@ void Fabric::send_datagram(QueuePair& from, const Send& send) {
   complete_send(from, send, is_known ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR);
 }
 
-/// Reads of the peer's memory.
+/// Reads and writes of the peer's memory. The immediate of a write takes a receive.
 Fabric::Carried Fabric::access(QueuePair& from, const Send& send) {
   QueuePair& to = *peer_of(from);
+  auto& queue = static_cast<ReceiveQueue&>(*to.srq);
+  const bool is_read = send.request.opcode == IBV_WR_RDMA_READ;
+  const bool has_immediate = send.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
   if (to.state < IBV_QPS_RTR) return Carried::later;
+  if (has_immediate && (queue.receives.empty() || is_turn(faults_.no_receiver, messages_)))
+    return Carried::later;
   const ibv_sge& piece = send.pieces.front();
   const auto& remote = send.request.wr.rdma;
+  std::vector<std::byte> bytes;
   ibv_wc_status status = IBV_WC_SUCCESS;
-  if (!covers(piece.lkey, piece.addr, piece.length, IBV_ACCESS_LOCAL_WRITE, from.pd))
+  if (is_read ? !covers(piece.lkey, piece.addr, piece.length, IBV_ACCESS_LOCAL_WRITE, from.pd)
+              : !gather(from, send, bytes))
     status = IBV_WC_LOC_PROT_ERR;
-  else if (!covers(remote.rkey, remote.remote_addr, piece.length, IBV_ACCESS_REMOTE_READ, to.pd))
+  else if (!covers(remote.rkey, remote.remote_addr, is_read ? piece.length : bytes.size(),
+                   is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE, to.pd))
     status = IBV_WC_REM_ACCESS_ERR;
-  if (status == IBV_WC_SUCCESS)
-    std::memcpy(at(piece.addr), at(remote.remote_addr), piece.length);
-  else
+  if (status != IBV_WC_SUCCESS)
     from.state = IBV_QPS_ERR;
+  else if (is_read)
+    std::memcpy(at(piece.addr), at(remote.remote_addr), piece.length);
+  else if (!bytes.empty())
+    std::memcpy(at(remote.remote_addr), bytes.data(), bytes.size());
   if (status == IBV_WC_REM_ACCESS_ERR) to.state = IBV_QPS_ERR;
+  if (status == IBV_WC_SUCCESS && has_immediate) {
+    ibv_wc entry = entry_of(to, queue.receives.front().id, IBV_WC_RECV_RDMA_WITH_IMM, status);
+    queue.receives.pop_front();
+    entry.wc_flags = IBV_WC_WITH_IMM;
+    entry.imm_data = send.request.imm_data;
+    entry.byte_len = static_cast<std::uint32_t>(bytes.size());
+    complete(to.recv_cq, entry);
+  }
   complete_send(from, send, status);
   return Carried::yes;
 }

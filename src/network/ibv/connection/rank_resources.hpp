@@ -21,6 +21,7 @@ struct RankResources {
   const base::Log& log;
   std::size_t inline_bytes;   // longest payload that is copied
   std::size_t message_bytes;  // longest message, header included
+  bool fetches;               // large payloads, instead of opening landings for them
   std::uint8_t ack_timeout;   // see QueuePairPlan
 };
 

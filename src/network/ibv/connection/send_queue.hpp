@@ -18,12 +18,12 @@ struct Work {
     frame,    // in a room for frames
     packet,   // of the pool; perhaps with its header in a room
     goodbye,  // in a room
-    fetch,
+    access,   // of memory of the peer: a fetch, or a put into a landing
   };
   Kind kind = Kind::inlined;
   std::uint32_t packet = 0;
   std::byte* room = nullptr;
-  std::uint64_t token = 0;      // of a fetch
+  std::uint64_t token = 0;      // of an access
   Registration registration{};  // of the memory that a fetch writes
 };
 

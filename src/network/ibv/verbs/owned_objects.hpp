@@ -3,6 +3,8 @@
 
 #include "network/ibv/verbs/verbs.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -28,6 +30,11 @@ using CompletionQueue = Owned<ibv_cq, &Verbs::destroy_cq>;
 using SharedReceiveQueue = Owned<ibv_srq, &Verbs::destroy_srq>;
 using QueuePair = Owned<ibv_qp, &Verbs::destroy_qp>;
 using Route = Owned<ibv_ah, &Verbs::destroy_ah>;
+
+/// A piece of memory of a work request; `key`: the local one of its registration.
+[[nodiscard]] inline ibv_sge piece_of(const void* bytes, std::size_t size, std::uint32_t key) noexcept {
+  return {reinterpret_cast<std::uint64_t>(bytes), static_cast<std::uint32_t>(size), key};
+}
 
 /// The text of an errno that verbs have set or returned.
 [[nodiscard]] inline std::string error_text(int number) {

@@ -141,7 +141,7 @@ TEST_F(IbvFailures, NobodySleepsWhileCompletionsWait) {
 }
 
 TEST_F(IbvFailures, AFetchThatFindsTheQueueFullRegistersNothing) {
-  Stage stage(2, settings({{"ibv_credits", "256"}}));
+  Stage stage(2, settings({{"ibv_credits", "256"}, {"rendezvous", "read"}}));
   meet(stage);
   const std::vector<std::byte> memory = payload(100'000, 1);
   std::vector<std::byte> room(memory.size());

@@ -1,0 +1,95 @@
+// Memory that two ranks write and read in each other: fetches, by which a receiver reads a payload from
+// memory that its sender has offered, and landings, into which a sender puts it.
+//
+// Every key belongs to one rendezvous: the sender keeps an offer until the receiver has said that it needs it
+// no more, the receiver a landing until the put has come. So no access names a stale key, which would break
+// the connection.
+#include "network/ibv/ibv_endpoint.hpp"
+
+#include <weft/error.hpp>
+
+#include <arpa/inet.h>
+
+#include <utility>
+
+namespace weft::network::ibv {
+
+using session::Sent;
+
+namespace {
+
+/// Makes a key of verbs, which may be 0, one of an offer, which may not.
+constexpr std::uint64_t kIsKey = std::uint64_t{1} << 32;
+
+}  // namespace
+
+Offer IbvEndpoint::offer(Bytes memory) noexcept try {
+  // Verbs take memory that they may write; peers can only read it.
+  Registration registration = context_.device.register_memory(
+      {const_cast<std::byte*>(memory.data()), memory.size()}, IBV_ACCESS_REMOTE_READ);
+  const std::uint64_t key = kIsKey | registration->rkey;
+  return {key, registration.release()};
+} catch (const Error& error) {
+  context_.log.info([&] { return "a payload is sent in fragments: " + std::string(error.what()); });
+  return {};
+}
+
+void IbvEndpoint::end_offer(const Offer& offer) noexcept {
+  Registration(static_cast<ibv_mr*>(offer.registration)).reset();
+}
+
+AccessResult IbvEndpoint::post_access(Connection& connection, ibv_sge piece, ibv_send_wr& request,
+                                      Work work) noexcept {
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  const Sent sent = post(connection, request, std::move(work));
+  if (sent == Sent::yes) return AccessResult::posted;
+  return sent == Sent::later ? AccessResult::no_slot : AccessResult::peer_left;
+}
+
+AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
+                                std::uint64_t token) noexcept try {
+  if (to.size() > context_.device.port().max_msg_sz) return AccessResult::unsupported;
+  Connection& connection = connections_.of(link);
+  // Before the memory is registered, which is dear.
+  if (!connection.is_closed && !may_post(connection)) return AccessResult::no_slot;
+  Work work{.kind = Work::Kind::access, .token = token};
+  work.registration = context_.device.register_memory(to, kLocalAccess);
+  const ibv_sge piece = piece_of(to.data(), to.size(), work.registration->lkey);
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_RDMA_READ;
+  request.wr.rdma = {from.address + from.offset, static_cast<std::uint32_t>(from.key)};
+  return post_access(connection, piece, request, std::move(work));
+} catch (const Error& error) {
+  context_.log.info([&] { return "a payload is asked for in fragments: " + std::string(error.what()); });
+  return AccessResult::unsupported;
+}
+
+Landing IbvEndpoint::open_landing(std::span<std::byte> memory) noexcept try {
+  if (memory.size() > context_.device.port().max_msg_sz) return {};
+  Registration registration = context_.device.register_memory(memory, kLocalAccess | IBV_ACCESS_REMOTE_WRITE);
+  const std::uint32_t key = registration->rkey;
+  return {reinterpret_cast<std::uint64_t>(memory.data()), key, registration.release()};
+} catch (const Error& error) {
+  context_.log.info([&] { return "a payload is asked for in fragments: " + std::string(error.what()); });
+  return {};
+}
+
+void IbvEndpoint::close_landing(const Landing& landing) noexcept {
+  Registration(static_cast<ibv_mr*>(landing.registration)).reset();
+}
+
+/// The write takes one receive buffer of the peer for its name. No credit is needed for that: the buffer
+/// comes back when the peer polls next, and it has some that no message of a link may hold.
+AccessResult IbvEndpoint::land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
+                               std::uint64_t token) noexcept {
+  const auto* const registration = static_cast<const ibv_mr*>(offer.registration);
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.imm_data = ::htonl(static_cast<std::uint32_t>(to.name));
+  request.wr.rdma = {to.address, static_cast<std::uint32_t>(to.key)};
+  return post_access(connections_.of(link), piece_of(from.data(), from.size(), registration->lkey), request,
+                     {.kind = Work::Kind::access, .token = token});
+}
+
+}  // namespace weft::network::ibv
