@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import random
 import re
+import socket
 import subprocess
 import sys
 import unittest
@@ -28,6 +30,20 @@ def environment(**changes):
 def first(cases, count=1):
     """All cases, or where the test is to be brief the first of them."""
     return cases[:count] if BRIEF else cases
+
+
+def free_port():
+    """A port below those that the kernel gives out: a connection of another test does not take it meanwhile."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        given_out = int(file.read().split()[0])
+    for port in random.sample(range(4096, max(given_out, 8192)), 64):
+        with socket.socket() as listener:
+            try:
+                listener.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise AssertionError("64 ports below those that the kernel gives out are taken")
 
 
 @contextlib.contextmanager

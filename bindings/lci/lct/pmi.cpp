@@ -14,6 +14,8 @@
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>
 
+#include "job_variables.hpp"
+
 namespace {
 
 /// Ends the program: programs of C call these functions.
@@ -24,7 +26,7 @@ namespace {
 
 class Board {
  public:
-  explicit Board(const std::string& name) : runtime_(weft::RuntimeOptions{.name = name}) {}
+  explicit Board(const std::string& name) : runtime_(open(name)) {}
   [[nodiscard]] int rank() const noexcept { return runtime_.rank(); }
   [[nodiscard]] int size() const noexcept { return runtime_.size(); }
   void publish(const char* key, const char* value) {
@@ -42,6 +44,10 @@ class Board {
   }
 
  private:
+  static weft::Runtime open(const std::string& name) {
+    lci::use_job_variables();
+    return weft::Runtime({.name = name});
+  }
   void learn(int rank, const char* text, std::size_t size);
 
   weft::Runtime runtime_;

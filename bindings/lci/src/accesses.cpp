@@ -38,6 +38,7 @@ void copy_common(const post_comm_x& from, Post& to) {
   to.m_allow_done = from.m_allow_done;
   to.m_allow_posted = from.m_allow_posted;
   to.m_allow_retry = from.m_allow_retry;
+  if constexpr (requires { to.m_comp_semantic; }) to.m_comp_semantic = from.m_comp_semantic;
 }
 
 error_t progress_on(endpoint_impl_t& place) {
@@ -45,14 +46,14 @@ error_t progress_on(endpoint_impl_t& place) {
   if (RefusedNodes::any()) [[unlikely]]
     RefusedNodes::run_again();
   if (place.runtime.failed.ready()) [[unlikely]]
-    place.runtime.failed.throw_next();
+    place.runtime.failed.throw_next(place.peers);
   return has_moved ? errorcode_t::done : errorcode_t::retry;
 }
 
 }  // namespace
 
 status_t post_put_x::call() const {
-  endpoint_impl_t& place = endpoint_of(*this);
+  endpoint_impl_t& place = endpoint_of_post(*this);
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);
   weft::AccessOptions options = access_of(*this, place, mode, "post_put");
@@ -66,7 +67,7 @@ status_t post_put_x::call() const {
 }
 
 status_t post_get_x::call() const {
-  endpoint_impl_t& place = endpoint_of(*this);
+  endpoint_impl_t& place = endpoint_of_post(*this);
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);
   weft::AccessOptions options = access_of(*this, place, mode, "post_get");

@@ -19,14 +19,33 @@
 
 namespace lci {
 
-/// Keeps the ranks that have failed until progress has thrown for them.
+/// The ranks with which this one has posted operations.
+class Peers {
+ public:
+  explicit Peers(int ranks)
+      : ranks_(static_cast<unsigned>(ranks)), are_met_(std::make_unique<std::atomic<bool>[]>(ranks_)) {}
+  /// Any number; any thread.
+  [[gnu::always_inline]] inline void note(int rank) const noexcept {
+    if (static_cast<unsigned>(rank) < ranks_) [[likely]]
+      are_met_[static_cast<unsigned>(rank)].store(true, std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool has_met(int rank) const noexcept {
+    return are_met_[static_cast<unsigned>(rank)].load(std::memory_order_relaxed);
+  }
+
+ private:
+  const unsigned ranks_;
+  const std::unique_ptr<std::atomic<bool>[]> are_met_;
+};
+
+/// Keeps the ranks that have failed until progress has thrown for them, which it does for those that are peers.
 class FailedRanks final : public weft::Completion {
  public:
   ~FailedRanks() override { retire(); }
   void signal(weft::Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return any_.load(std::memory_order_acquire); }
-  /// Throws peer_failure_error for the first of them.
-  void throw_next();
+  /// Throws peer_failure_error for the first of them that is a peer.
+  void throw_next(const Peers& peers);
 
  private:
   std::mutex mutex_;
@@ -76,7 +95,8 @@ class endpoint_impl_t {
  public:
   endpoint_impl_t(runtime_impl_t& of_runtime, device_impl_t& of_device, weft::Device& device);
   runtime_impl_t& runtime;
-  const Payloads& payloads;  // of the runtime, as are the numbers
+  const Payloads& payloads;  // of the runtime, as are the peers and the numbers
+  const Peers& peers;
   const Rcomps& rcomps;
   device_impl_t& owner;
   const std::uint8_t index;  // of the device
@@ -139,6 +159,7 @@ class runtime_impl_t {
   weft::Runtime runtime;
   Payloads& payloads;
   runtime_attr_t attr;
+  const Peers peers;
   FailedRanks failed;
 
   net_context_impl_t net_context;
@@ -158,6 +179,7 @@ inline endpoint_impl_t::endpoint_impl_t(runtime_impl_t& of_runtime, device_impl_
                                         weft::Device& device)
     : runtime(of_runtime),
       payloads(of_runtime.payloads),
+      peers(of_runtime.peers),
       rcomps(of_runtime.rcomps),
       owner(of_device),
       index(static_cast<std::uint8_t>(device.index())),
@@ -189,6 +211,14 @@ template <class Operation>
   if (operation.m_endpoint.p_impl != nullptr) return *operation.m_endpoint.p_impl;
   if (operation.m_device.p_impl != nullptr) return operation.m_device.p_impl->own_endpoint;
   return default_endpoint(runtime_of(operation.m_runtime));
+}
+
+/// The endpoint of a post, which notes its peer.
+template <class Post>
+[[nodiscard]] endpoint_impl_t& endpoint_of_post(const Post& post) {
+  endpoint_impl_t& place = endpoint_of(post);
+  place.peers.note(post.m_rank);
+  return place;
 }
 
 }  // namespace lci

@@ -143,6 +143,7 @@ std::uint16_t engine_of(const matching_engine_t& engine) {
 
 status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp) {
   endpoint_impl_t& place = default_endpoint(runtime_of({}));
+  place.peers.note(rank);
   if (try_post_am(place, rank, local_buffer, size, local_comp, remote_comp, 0)) [[likely]]
     return status_with(errorcode_t::done, {rank, local_buffer, size, 0, nullptr});
   return post_am_with(place, {rank, local_buffer, size, 0, nullptr}, remote_comp,
@@ -162,7 +163,7 @@ namespace {
 
 /// The functions that it calls at its end save the registers that they need.
 status_t post_am_x::call() const {
-  endpoint_impl_t& place = endpoint_of(*this);
+  endpoint_impl_t& place = endpoint_of_post(*this);
   return m_local_comp.is_empty() ? post_am_untold(place, *this) : post_am_told(place, *this);
 }
 
@@ -207,7 +208,7 @@ namespace {
 }  // namespace
 
 status_t post_send_x::call() const {
-  endpoint_impl_t& place = endpoint_of(*this);
+  endpoint_impl_t& place = endpoint_of_post(*this);
   weft::SendOptions options{.user_data = m_user_context,
                             .policy = policy_of(m_matching_policy),
                             .engine = engine_of(m_matching_engine),
@@ -228,14 +229,15 @@ status_t post_send_x::call() const {
 }
 
 status_t post_recv_x::call() const {
-  endpoint_impl_t& place = endpoint_of(*this);
+  endpoint_impl_t& place = endpoint_of_post(*this);
   matching_policy_t policy = m_matching_policy;
   if (m_rank == ANY_SOURCE)
     policy = m_tag == ANY_TAG ? matching_policy_t::none : matching_policy_t::tag_only;
   else if (m_tag == ANY_TAG)
     policy = matching_policy_t::rank_only;
   const bool ends_by_itself = m_local_comp.is_empty() || !m_allow_posted;
-  const bool may_retry = m_allow_retry && m_local_comp != COMP_NULL;
+  // Programs that give an object expect that a receive is posted.
+  const bool may_retry = ends_by_itself && m_allow_retry && m_local_comp != COMP_NULL;
   weft::ReceiveOptions options{.user_data = m_user_context,
                                .policy = policy_of(policy),
                                .engine = engine_of(m_matching_engine),

@@ -7,6 +7,7 @@
 #include <map>
 #include <string_view>
 
+#include "job_variables.hpp"
 #include "objects.hpp"
 
 namespace lci {
@@ -146,6 +147,7 @@ const weft::Runtime& job() {
   if (there.users == 0)
     refuse("rank and number of ranks are not known yet: call global_initialize() or g_runtime_init() first");
   if (there.job == nullptr) {
+    use_job_variables();
     // Carries nothing: its packets are never touched.
     there.job = std::make_unique<weft::Runtime>(weft::RuntimeOptions{.name = "lci.process"});
   }

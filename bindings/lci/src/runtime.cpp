@@ -2,6 +2,7 @@
 #include <string>
 
 #include "completions.hpp"
+#include "job_variables.hpp"
 #include "objects.hpp"
 
 namespace lci {
@@ -45,6 +46,7 @@ struct Attributes {
 weft::Runtime open() {
   // Runtimes of all ranks are connected in the order in which they are allocated.
   static std::atomic<unsigned> opened{0};
+  use_job_variables();
   const std::string name = "lci." + std::to_string(opened.fetch_add(1));
   const Attributes attributes(requested_attributes());
   return weft::Runtime({.attributes = attributes.settings, .name = name});
@@ -90,20 +92,22 @@ void FailedRanks::signal(weft::Message& message) noexcept {
   notify_waiters();
 }
 
-void FailedRanks::throw_next() {
+void FailedRanks::throw_next(const Peers& peers) {
   int rank = -1;
   {
     const std::lock_guard lock(mutex_);
-    if (ranks_.empty()) return;
-    rank = ranks_.front();
-    ranks_.erase(ranks_.begin());
+    const auto found =
+        std::find_if(ranks_.begin(), ranks_.end(), [&](int failed) { return peers.has_met(failed); });
+    if (found == ranks_.end()) return;
+    rank = *found;
+    ranks_.erase(found);
     any_.store(!ranks_.empty(), std::memory_order_release);
   }
   throw peer_failure_error("lci: rank " + std::to_string(rank) + " has failed", rank);
 }
 
 runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_runtime_x>& given)
-    : runtime(open()), payloads(Payloads::make(runtime)) {
+    : runtime(open()), payloads(Payloads::make(runtime)), peers(runtime.size()) {
   const global_attr_t process = requested_attributes();
   attr.packet_return_threshold =
       given.m_packet_return_threshold.get_value_or(process.packet_return_threshold);

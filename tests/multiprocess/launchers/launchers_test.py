@@ -3,7 +3,6 @@ that are not installed are left out."""
 
 import glob
 import os
-import random
 import re
 import shutil
 import socket
@@ -13,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from weft_job import HANG_GUARD, environment, program
+from weft_job import HANG_GUARD, environment, free_port, program
 
 RANK = program("hosts_rank")
 TIME_LIMIT = "2"  # seconds, of bootstrap_timeout where a rank is missing
@@ -91,53 +90,40 @@ class Launchers(unittest.TestCase):
     def variables(self, rank, size, port, **changes):
         return environment(RANK=str(rank), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), **changes)
 
-    def free_port(self):
-        """A port below those that the kernel gives out: a connection of another test does not take it meanwhile."""
-        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
-            given_out = int(file.read().split()[0])
-        for port in random.sample(range(4096, max(given_out, 8192)), 64):
-            with socket.socket() as listener:
-                try:
-                    listener.bind(("127.0.0.1", port))
-                    return port
-                except OSError:
-                    pass
-        self.fail("64 ports below those that the kernel gives out are taken")
-
     def test_variables_of_torchrun(self):
         for changes in ({}, {"WEFT_JOB_SECRET": "known to all"}):
             for mode, *options in (("where",), ("ring", "--seconds", "0.2")):
-                port = self.free_port()
+                port = free_port()
                 results = end(*[[RANK, mode, *options]] * 4, env=[self.variables(rank, 4, port, **changes) for rank in range(4)])
                 self.assertEqual([code for code, _, _ in results], [0] * 4, results)
                 if mode == "where":
                     self.expect_ranks("".join(out for _, out, _ in results), 4)
 
     def test_a_rank_that_never_comes_is_named(self):
-        port = self.free_port()
+        port = free_port()
         results = end(*[[RANK, "where"]] * 3, env=[self.variables(rank, 4, port, WEFT_BOOTSTRAP_TIMEOUT=TIME_LIMIT) for rank in (0, 1, 3)])
         for code, _, err in results:
             self.assertNotEqual(code, 0)
             self.assertIn(f"of 4 ranks 2 has not come to rank 0 at 127.0.0.1:{port} within the time limit (WEFT_BOOTSTRAP_TIMEOUT)", err)
 
     def test_rank_0_that_never_comes_is_named(self):
-        port = self.free_port()
+        port = free_port()
         (code, _, err), = end([RANK, "where"], env=[self.variables(1, 2, port, WEFT_BOOTSTRAP_TIMEOUT="1")])
         self.assertNotEqual(code, 0)
         self.assertIn(f"rank 1 of 2 cannot reach rank 0 at 127.0.0.1:{port}", err)
 
     def test_ranks_that_differ_are_refused(self):
-        port = self.free_port()
+        port = free_port()
         results = end(*[[RANK, "ring", "--seconds", 0.2]] * 2, env=[self.variables(0, 2, port), self.variables(1, 2, port, WEFT_PACKET_SIZE="8K")])
         for code, _, err in results:
             self.assertNotEqual(code, 0)
             self.assertRegex(err, r"rank \d on \S+ has packet_size \(WEFT_PACKET_SIZE\) 8?3?2?K; rank \d on \S+ has packet_size \(WEFT_PACKET_SIZE\) ")
-        port = self.free_port()
+        port = free_port()
         results = end(*[[RANK, "where"]] * 2, env=[self.variables(0, 3, port, WEFT_BOOTSTRAP_TIMEOUT="1"), self.variables(1, 2, port)])
         self.assertIn("rank 1 was started as one of 2 ranks, rank 0 as one of 3", results[1][2])
 
     def test_strangers_at_the_port_of_rank_0_are_refused(self):
-        port = self.free_port()
+        port = free_port()
         job = subprocess.Popen([RANK, "where"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=self.variables(0, 2, port, WEFT_JOB_SECRET="known"))
         try:
@@ -166,7 +152,7 @@ class Launchers(unittest.TestCase):
         # Rank 0 serves the others.
         for victim in (2, 0):
             with self.subTest(victim=victim):
-                port = self.free_port()
+                port = free_port()
                 running = [subprocess.Popen([program("failure_rank"), "traffic"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                             stderr=subprocess.PIPE, text=True, env=self.variables(rank, 4, port)) for rank in range(4)]
                 try:
@@ -184,7 +170,7 @@ class Launchers(unittest.TestCase):
                         job.wait()
 
     def test_an_abort_ends_all_and_tells_why(self):
-        port = self.free_port()
+        port = free_port()
         results = end(*[[program("launcher_rank"), "last-aborts"]] * 3, env=[self.variables(rank, 3, port) for rank in range(3)])
         self.assertEqual(results[2][0], 7)
         for code, _, _ in results[:2]:
@@ -192,7 +178,7 @@ class Launchers(unittest.TestCase):
         self.assertIn("rank 2 aborted the job with code 7: the input is broken", results[0][2])
 
     def test_many_silent_strangers_do_not_keep_ranks_away(self):
-        port = self.free_port()
+        port = free_port()
         job = subprocess.Popen([RANK, "where"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=self.variables(0, 2, port, WEFT_JOB_SECRET="known"))
         strangers = []

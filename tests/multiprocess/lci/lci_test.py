@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from weft_job import HANG_GUARD, WEFT, environment, first, program, run
+from weft_job import HANG_GUARD, WEFT, environment, first, free_port, program, run
 
 ROOT = Path(os.environ["WEFTDEV_SOURCE_DIR"])
 HEADERS = ROOT / "bindings" / "lci" / "include"
@@ -66,11 +66,21 @@ class Lci(unittest.TestCase):
         for network in ("auto", "tcp"):
             with self.subTest(network=network):
                 variables = {} if network == "auto" else {"WEFT_NETWORK": network}
-                result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--", program("lci-test-failure")],
+                result = subprocess.run([WEFT, "run", "-n", "4", "--keep-going", "--timeout", str(HANG_GUARD), "--", program("lci-test-failure")],
                                         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_GUARD + 20,
                                         env=environment(**variables) if variables else None)
-                self.assertEqual(result.stdout.splitlines(), ["ok"] * 2, result.stderr)
+                self.assertEqual(result.stdout.splitlines(), ["ok"] * 3, result.stderr)
                 self.assertIn("has ended as peer_failed", result.stderr)
+
+    def test_ranks_without_a_launcher_find_each_other_as_with_lci(self):
+        job = {"LCT_PMI_BACKEND": "tcp", "WORLD_SIZE": "2", "MASTER_PORT": "1", "WEFT_JOB_SECRET": "known to both"}
+        for prefix in ("LCT", "LCI"):
+            with self.subTest(prefix):
+                place = {f"{prefix}_MASTER_ADDR": "127.0.0.1", f"{prefix}_MASTER_PORT": str(free_port())}
+                ranks = [subprocess.Popen([program("lci-test-operations")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                          env=environment(**job, **place, RANK=str(rank))) for rank in range(2)]
+                for rank in ranks:
+                    self.assertEqual((rank.communicate(timeout=HANG_GUARD), rank.returncode), (("ok\n", ""), 0))
 
     def test_an_allocator_without_memory_ends_the_program(self):
         result = run(1, program("lci-test-semantics"), "no memory")
