@@ -138,7 +138,8 @@ Task reduce_to_all(Channel channel, const void* sent, void* received, MPI_Count 
 
 Task allreduce(Channel channel, const void* sent, void* received, MPI_Count count, Datatype& type,
                Reduction& operation) {
-  check_reduction(sent, received, count, type, operation);
+  check_reduction(count, type, operation);
+  check_result(sent, received, count, type);
   if (channel.communicator.is_inter())
     return inter_reduce_to_all(channel, sent, received, count, type, operation);
   return reduce_to_all(channel, sent, received, count, type, operation);

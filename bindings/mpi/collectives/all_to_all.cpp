@@ -30,15 +30,14 @@ struct Side {
     if (types != nullptr) return shifted(buffer, displacements[rank]);
     return element(buffer, counts.is_null() ? rank * count : displacements[rank], *type);
   }
-  /// Fails where an argument is none; `what` is the name of the counts.
-  void check(const char* what, int ranks) const {
-    if (types == nullptr && counts.is_null()) return check_elements(what, count, *type);
-    if (types == nullptr) return check_blocks(what, counts, ranks, *type);
+  /// Fails where an argument is none.
+  void check(const BufferNames& names, const void* buffer, int ranks) const {
+    if (types == nullptr) return check_blocks(names, buffer, {counts, displacements, count}, ranks, *type);
     for (int rank = 0; rank < ranks; ++rank) {
       if (counts[rank] == 0) continue;
       const auto* const own = find<Datatype>(types[rank]);
       if (own == nullptr) fail(MPI_ERR_TYPE, "the datatype for rank %d is MPI_DATATYPE_NULL or none", rank);
-      check_elements(what, counts[rank], *own);
+      check_elements(names.counts, counts[rank], *own);
     }
   }
 
@@ -89,12 +88,16 @@ Task exchange_all(Channel channel, const void* sent, Side out, void* received, S
   co_await exchange;
 }
 
-/// `what`: the names of the counts, of both sides.
 Task exchange_checked(const Channel& channel, const void* sent, const Side& out, void* received,
-                      const Side& in, const char* sent_what, const char* received_what) {
-  const int ranks = channel.communicator.peers().size();
-  in.check(received_what, ranks);
-  if (!is_in_place(sent)) out.check(sent_what, ranks);
+                      const Side& in) {
+  const Communicator& communicator = channel.communicator;
+  const int ranks = communicator.peers().size(), own = communicator.rank;
+  in.check(kReceived, received, ranks);
+  const bool in_place = !communicator.is_inter() && is_in_place(sent);
+  if (!in_place) out.check(kSent, sent, ranks);
+  if (!in_place && !communicator.is_inter() && out.bytes_of(own) > 0 && in.bytes_of(own) > 0 &&
+      &out.type_of(own) == &in.type_of(own))
+    check_apart(out.block(sent, own), in.block(received, own), in.count_of(own));
   return exchange_all(channel, sent, out, received, in);
 }
 
@@ -102,24 +105,21 @@ Task exchange_checked(const Channel& channel, const void* sent, const Side& out,
 
 Task alltoall(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
               MPI_Count received_count, Datatype& received_type) {
-  return exchange_checked(channel, sent, {sent_count, sent_type}, received, {received_count, received_type},
-                          "sendcount", "recvcount");
+  return exchange_checked(channel, sent, {sent_count, sent_type}, received, {received_count, received_type});
 }
 
 Task alltoallv(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                Datatype& sent_type, void* received, Numbers received_counts, Numbers received_displacements,
                Datatype& received_type) {
   return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_type}, received,
-                          {received_counts, received_displacements, received_type}, "sendcounts",
-                          "recvcounts");
+                          {received_counts, received_displacements, received_type});
 }
 
 Task alltoallw(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                const MPI_Datatype* sent_types, void* received, Numbers received_counts,
                Numbers received_displacements, const MPI_Datatype* received_types) {
   return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_types}, received,
-                          {received_counts, received_displacements, received_types}, "sendcounts",
-                          "recvcounts");
+                          {received_counts, received_displacements, received_types});
 }
 
 }  // namespace weft::mpi

@@ -27,17 +27,48 @@ void check_elements(const char* argument, MPI_Count count, const Datatype& type)
        type.name.empty() ? "" : " ", type.name.c_str());
 }
 
-void check_blocks(const char* argument, Numbers counts, int ranks, const Datatype& type) {
-  if (counts.is_null() && ranks > 0) fail(MPI_ERR_ARG, "argument '%s' is a null pointer", argument);
-  for (int rank = 0; rank < ranks; ++rank) check_elements(argument, counts[rank], type);
+void check_buffer(const char* argument, const void* buffer, MPI_Count count, const Datatype& type) {
+  if ((buffer != nullptr && !is_in_place(buffer)) || type.true_lb != 0 || count * type.size == 0) [[likely]]
+    return;
+  fail(MPI_ERR_BUFFER, "argument '%s' is %s, and %lld bytes are to be moved", argument,
+       buffer == nullptr ? "a null pointer" : "MPI_IN_PLACE", static_cast<long long>(count * type.size));
 }
 
-void check_reduction(const void* sent, const void* received, MPI_Count count, const Datatype& type,
-                     const Reduction& operation) {
-  if (sent == received && sent != nullptr && count > 0)
-    fail(MPI_ERR_BUFFER, "the result would go where the values are taken from; MPI_IN_PLACE says that");
+void check_apart(const void* sent, const void* received, MPI_Count count) {
+  if (sent != received || sent == nullptr || count == 0) [[likely]]
+    return;
+  fail(MPI_ERR_BUFFER, "the result would go where the values are taken from; MPI_IN_PLACE says that");
+}
+
+void check_block(const BufferNames& names, const void* buffer, MPI_Count count, const Datatype& type) {
+  check_elements(names.count, count, type);
+  check_buffer(names.buffer, buffer, count, type);
+}
+
+void check_blocks(const BufferNames& names, const void* buffer, const Blocks& blocks, int ranks,
+                  const Datatype& type) {
+  if (blocks.counts.is_null()) return check_block(names, buffer, blocks.count, type);
+  for (int rank = 0; rank < ranks; ++rank) {
+    check_elements(names.counts, blocks.counts[rank], type);
+    if (blocks.offset_of(rank) == 0) check_buffer(names.buffer, buffer, blocks.counts[rank], type);
+  }
+}
+
+void check_own_block(const void* buffer, MPI_Count count, const Datatype& type, const void* all,
+                     const Blocks& blocks, const Datatype& type_of_blocks, int rank) {
+  if (&type != &type_of_blocks || count == 0) return;
+  check_apart(buffer, element(all, blocks.offset_of(rank), type), blocks.count_of(rank));
+}
+
+void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation) {
   check_elements("count", count, type);
   check_operation(operation, type);
+}
+
+void check_result(const void* sent, const void* received, MPI_Count count, const Datatype& type) {
+  check_apart(sent, received, count);
+  if (!is_in_place(sent)) check_buffer("sendbuf", sent, count, type);
+  check_buffer("recvbuf", received, count, type);
 }
 
 void check_intra(const Communicator& communicator) {

@@ -10,13 +10,42 @@ namespace weft::mpi {
 void check_root(const Communicator& communicator, int root);
 /// Refuses a count below 0; `argument` is its name. Calls look only at arguments that count on this rank.
 void check_count(const char* argument, MPI_Count count);
+/// What the arguments are called that say what is sent, and where results go.
+struct BufferNames {
+  const char *buffer, *count, *counts;
+};
+inline constexpr BufferNames kSent = {"sendbuf", "sendcount", "sendcounts"};
+inline constexpr BufferNames kReceived = {"recvbuf", "recvcount", "recvcounts"};
+
+/// A block for each rank: counts and displacements (in extents) by rank, or equal ones where they are null.
+struct Blocks {
+  Numbers counts, displacements;
+  MPI_Count count = 0;  // of each, where counts is null
+  [[nodiscard]] MPI_Count count_of(int rank) const noexcept {
+    return counts.is_null() ? count : counts[rank];
+  }
+  [[nodiscard]] MPI_Count offset_of(int rank) const noexcept {
+    return counts.is_null() ? rank * count : displacements[rank];
+  }
+};
+
 /// Elements that are to be moved: a count, and a datatype that is committed unless there are none.
 void check_elements(const char* argument, MPI_Count count, const Datatype& type);
-/// The same of `ranks` blocks.
-void check_blocks(const char* argument, Numbers counts, int ranks, const Datatype& type);
-/// `received`: null where this rank gets no result.
-void check_reduction(const void* sent, const void* received, MPI_Count count, const Datatype& type,
-                     const Reduction& operation);
+/// Refuses a null pointer, or MPI_IN_PLACE, where there is something to move; `argument` is the buffer's name.
+void check_buffer(const char* argument, const void* buffer, MPI_Count count, const Datatype& type);
+/// Refuses elements that would be copied to where they lie: MPI_IN_PLACE says that.
+void check_apart(const void* sent, const void* received, MPI_Count count);
+/// A buffer and the elements in it, and one that has blocks of `ranks`.
+void check_block(const BufferNames& names, const void* buffer, MPI_Count count, const Datatype& type);
+void check_blocks(const BufferNames& names, const void* buffer, const Blocks& blocks, int ranks,
+                  const Datatype& type);
+/// Refuses what a rank sends to itself, or gets from itself, if it lies in its own one of all blocks.
+void check_own_block(const void* buffer, MPI_Count count, const Datatype& type, const void* all,
+                     const Blocks& blocks, const Datatype& type_of_blocks, int rank);
+/// What is combined.
+void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation);
+/// Where values are taken from, and the place of as many results; the values may lie there (MPI_IN_PLACE).
+void check_result(const void* sent, const void* received, MPI_Count count, const Datatype& type);
 [[nodiscard]] inline bool is_in_place(const void* buffer) noexcept { return buffer == MPI_IN_PLACE; }
 /// Refuses collectives that intercommunicators do not have.
 void check_intra(const Communicator& communicator);

@@ -34,6 +34,8 @@ void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, 
 void Exchange::finish(Request& request) noexcept {
   if (request.status.MPI_ERROR != MPI_SUCCESS)
     error_.store(request.status.MPI_ERROR, std::memory_order_relaxed);
+  else if (request.what == Request::What::receive)
+    brought_ = bytes_in(request.status);
   give_request(&request);
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) waiting_.resume();
 }
@@ -43,8 +45,10 @@ void Exchange::await_resume() {
   check();
 }
 
-void Exchange::check_unless_truncated() const {
-  if (error_.load(std::memory_order_relaxed) != MPI_ERR_TRUNCATE) check();
+bool Exchange::has_brought(MPI_Count bytes) const {
+  if (error_.load(std::memory_order_relaxed) == MPI_ERR_TRUNCATE) return false;
+  check();
+  return brought_ == bytes;
 }
 
 void Exchange::check() const {

@@ -84,9 +84,9 @@ class Exchange final : public RequestOwner {
   }
   /// Fails with the first error of all messages so far.
   void check() const;
-  /// The same, but for a message that was longer than the buffer for it: a rank that others wait for passes on
-  /// what it has got, and fails at its next wait.
-  void check_unless_truncated() const;
+  /// Whether the message that came last had this many bytes. One that was longer than the buffer for it makes
+  /// the next wait fail; other errors fail here.
+  [[nodiscard]] bool has_brought(MPI_Count bytes) const;
 
   void finish(Request& request) noexcept override;
 
@@ -94,6 +94,7 @@ class Exchange final : public RequestOwner {
   const Channel channel_;
   std::atomic<int> pending_{1};  // and the coroutine itself, so that it is not resumed before it waits
   std::atomic<int> error_{MPI_SUCCESS};
+  MPI_Count brought_ = 0;
   std::coroutine_handle<> waiting_;
 };
 

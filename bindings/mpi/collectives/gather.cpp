@@ -31,11 +31,11 @@ Task collect_checked(const Channel& channel, const void* sent, MPI_Count sent_co
   const Communicator& communicator = channel.communicator;
   check_root(communicator, root);
   const bool is_root = communicator.is_inter() ? root == MPI_ROOT : root == communicator.rank;
-  if (is_root && blocks.counts.is_null()) check_elements("recvcount", blocks.count, received_type);
-  if (is_root && !blocks.counts.is_null())
-    check_blocks("recvcounts", blocks.counts, communicator.peers().size(), received_type);
+  if (is_root) check_blocks(kReceived, received, blocks, communicator.peers().size(), received_type);
   const bool sends = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(sent);
-  if (sends) check_elements("sendcount", sent_count, sent_type);
+  if (sends) check_block(kSent, sent, sent_count, sent_type);
+  if (sends && is_root)
+    check_own_block(sent, sent_count, sent_type, received, blocks, received_type, communicator.rank);
   if (communicator.is_inter())
     return inter_collect(channel, sent, sent_count, sent_type, received, blocks, received_type, root);
   return collect(channel, sent, sent_count, sent_type, received, blocks, received_type, root);

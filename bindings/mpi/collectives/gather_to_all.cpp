@@ -109,11 +109,10 @@ namespace {
 Task gather_checked(const Channel& channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
                     void* received, const Blocks& blocks, Datatype& received_type) {
   const Communicator& communicator = channel.communicator;
-  if (blocks.counts.is_null())
-    check_elements("recvcount", blocks.count, received_type);
-  else
-    check_blocks("recvcounts", blocks.counts, communicator.peers().size(), received_type);
-  if (!is_in_place(sent)) check_elements("sendcount", sent_count, sent_type);
+  check_blocks(kReceived, received, blocks, communicator.peers().size(), received_type);
+  if (communicator.is_inter() || !is_in_place(sent)) check_block(kSent, sent, sent_count, sent_type);
+  if (!communicator.is_inter())
+    check_own_block(sent, sent_count, sent_type, received, blocks, received_type, communicator.rank);
   if (communicator.is_inter())
     return inter_gather_to_all(channel, sent, sent_count, sent_type, received, blocks, received_type);
   return gather_to_all(channel, sent, sent_count, sent_type, received, blocks, received_type);

@@ -2,26 +2,16 @@
 #pragma once
 
 #include "bindings/mpi/collectives/checks.hpp"
-#include "bindings/mpi/objects/numbers.hpp"
 
 namespace weft::mpi {
 
 /// Dissemination: log2(P) rounds.
 Task disseminate(Channel channel);
+/// Fails where a broadcast has brought another amount than the bytes that are to be filled.
+void check_amount(const Channel& channel, bool is_whole, MPI_Count bytes);
 /// A binomial tree.
 Task broadcast(Channel channel, void* buffer, MPI_Count count, Type type, int root);
-/// Every rank's elements to the root: counts and displacements (in extents) by rank, or equal ones where they
-/// are null.
-struct Blocks {
-  Numbers counts, displacements;
-  MPI_Count count = 0;  // of each, where counts is null
-  [[nodiscard]] MPI_Count count_of(int rank) const noexcept {
-    return counts.is_null() ? count : counts[rank];
-  }
-  [[nodiscard]] MPI_Count offset_of(int rank) const noexcept {
-    return counts.is_null() ? rank * count : displacements[rank];
-  }
-};
+/// Every rank's elements to the root.
 Task collect(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,
              Blocks blocks, Type received_type, int root);
 Task distribute(Channel channel, const void* sent, Blocks blocks, Type sent_type, void* received,

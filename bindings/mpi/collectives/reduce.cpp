@@ -127,8 +127,13 @@ Task reduce(Channel channel, const void* sent, void* received, MPI_Count count, 
   const Communicator& communicator = channel.communicator;
   check_root(communicator, root);
   if (root == MPI_PROC_NULL) return inter_reduce(channel, sent, received, 0, type, operation, root);
-  const bool has_result = !communicator.is_inter() && root == channel.rank();
-  check_reduction(sent, has_result ? received : nullptr, count, type, operation);
+  check_reduction(count, type, operation);
+  if (communicator.is_inter() ? root != MPI_ROOT : root != channel.rank())
+    check_buffer("sendbuf", sent, count, type);
+  else if (communicator.is_inter())
+    check_buffer("recvbuf", received, count, type);
+  else
+    check_result(sent, received, count, type);
   if (communicator.is_inter()) return inter_reduce(channel, sent, received, count, type, operation, root);
   return reduce_to_root(channel, sent, received, count, type, operation, root);
 }

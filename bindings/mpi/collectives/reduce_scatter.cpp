@@ -63,8 +63,10 @@ Task reduce_to_owners(const Channel& channel, const void* sent, void* received, 
     check_count("recvcounts", blocks.count_of(rank));
     total += blocks.count_of(rank);
   }
-  const bool has_result = blocks.count_of(channel.rank()) > 0;
-  check_reduction(sent, has_result ? received : nullptr, total, type, operation);
+  check_reduction(total, type, operation);
+  check_apart(sent, received, blocks.count_of(channel.rank()));
+  if (!is_in_place(sent)) check_buffer("sendbuf", sent, total, type);
+  check_buffer("recvbuf", received, blocks.count_of(channel.rank()), type);
   if (channel.communicator.is_inter())
     return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
   const void* const own = is_in_place(sent) ? received : sent;

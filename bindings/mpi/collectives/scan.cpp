@@ -81,9 +81,10 @@ Task scan_by_doubling(Channel channel, const void* sent, void* received, MPI_Cou
 Task scan_checked(const Channel& channel, const void* sent, void* received, MPI_Count count, Datatype& type,
                   Reduction& operation, bool is_exclusive) {
   check_intra(channel.communicator);
+  check_reduction(count, type, operation);
+  check_apart(sent, received, count);
   // The first rank has no result of an exclusive scan.
-  const bool has_result = !is_exclusive || channel.rank() > 0;
-  check_reduction(sent, has_result ? received : nullptr, count, type, operation);
+  if (!is_exclusive || channel.rank() > 0) check_result(sent, received, count, type);
   if (algorithms::scans_by_chain(channel.size(), count * type.size, algorithms::may_be_cut(operation, type)))
     return scan_by_chain(channel, sent, received, count, type, operation, is_exclusive);
   return scan_by_doubling(channel, sent, received, count, type, operation, is_exclusive);

@@ -32,11 +32,11 @@ Task distribute_checked(const Channel& channel, const void* sent, const Blocks& 
   const Communicator& communicator = channel.communicator;
   check_root(communicator, root);
   const bool is_root = communicator.is_inter() ? root == MPI_ROOT : root == communicator.rank;
-  if (is_root && blocks.counts.is_null()) check_elements("sendcount", blocks.count, sent_type);
-  if (is_root && !blocks.counts.is_null())
-    check_blocks("sendcounts", blocks.counts, communicator.peers().size(), sent_type);
+  if (is_root) check_blocks(kSent, sent, blocks, communicator.peers().size(), sent_type);
   const bool receives = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(received);
-  if (receives) check_elements("recvcount", received_count, received_type);
+  if (receives) check_block(kReceived, received, received_count, received_type);
+  if (receives && is_root)
+    check_own_block(received, received_count, received_type, sent, blocks, sent_type, communicator.rank);
   if (communicator.is_inter())
     return inter_distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
   return distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);

@@ -288,14 +288,14 @@ static void refused(void) {
   MPI_Comm_free(&part);
 }
 
-/* Where a rank has no result, its buffer for it does not count: it may be that of its values. */
+/* Where a rank has no result, its buffer for it does not count. */
 static void no_result(void) {
   int own[16], result = -1;
   for (int r = 0; r < ranks; ++r) {
     own[r] = rank + r;
     counts[r] = r == 0 ? 0 : 1;
   }
-  MPI_Exscan(own, rank == 0 ? own : &result, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Exscan(own, rank == 0 ? NULL : &result, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   CHECK(rank == 0 ? own[0] == 0 : result == rank * (rank - 1) / 2);
   for (int r = 1; r < ranks; ++r) own[r - 1] = rank + r; /* what goes to rank r */
   MPI_Reduce_scatter(own, rank == 0 ? own : &result, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
