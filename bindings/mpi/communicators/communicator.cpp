@@ -38,14 +38,19 @@ std::uint32_t new_context() {
   // start.
   static std::atomic<std::uint32_t> given{3};
   const auto ranks = static_cast<std::uint64_t>(communicator_world->size);
+  if (known_communicators() >= kMostCommunicators) return kNoContext;
   const std::uint64_t number =
       given.fetch_add(1, std::memory_order_relaxed) * ranks + static_cast<std::uint64_t>(own_world_rank);
   constexpr std::uint64_t kMost = kPartitionedContext >> 2;
-  if (number >= kMost)
-    fail(MPI_ERR_OTHER, "this rank has made %llu communicators, and %llu are possible in a job of %llu ranks",
-         static_cast<unsigned long long>(number / ranks), static_cast<unsigned long long>(kMost / ranks),
-         static_cast<unsigned long long>(ranks));
-  return static_cast<std::uint32_t>(number) << 2;
+  return number < kMost ? static_cast<std::uint32_t>(number) << 2 : kNoContext;
+}
+
+void need_context(std::uint32_t context) {
+  if (context != kNoContext) return;
+  fail(MPI_ERR_OTHER,
+       "a member has %zu communicators that have not been freed, and no more are possible, or has made as many "
+       "as there are numbers for",
+       kMostCommunicators);
 }
 
 }  // namespace weft::mpi

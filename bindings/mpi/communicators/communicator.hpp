@@ -70,6 +70,13 @@ extern Communicator* communicator_of_groups;
 /// neighbours (2), and those of an intercommunicator's own side (3); with tags of bit 31, for what announces
 /// partitioned messages (2) and for the making of communicators (3).
 inline constexpr std::uint32_t kPartitionedContext = std::uint32_t{1} << 31;  // not of communicators
+/// How many communicators a process may have when it gives out a context: a program that never frees them
+/// gets an error while there is memory.
+inline constexpr std::size_t kMostCommunicators = 16384;
+/// What a member gives out that has too many. The context of MPI_COMM_WORLD, which is never given out.
+inline constexpr std::uint32_t kNoContext = 0;
 [[nodiscard]] std::uint32_t new_context();
+/// Fails where a member had none to give: on all members, which have got the same one.
+void need_context(std::uint32_t context);
 
 }  // namespace weft::mpi

@@ -29,6 +29,11 @@ void forget_communicator(Communicator& communicator) noexcept {
   if (found != communicators().end() && found->second == &communicator) communicators().erase(found);
 }
 
+std::size_t known_communicators() {
+  const std::lock_guard lock(communicators_mutex());
+  return communicators().size();
+}
+
 bool visit_communicator(std::uint32_t context, const std::function<void(const Communicator&)>& visit) {
   const std::lock_guard lock(communicators_mutex());
   const auto found = communicators().find(context);

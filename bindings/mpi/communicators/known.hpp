@@ -15,6 +15,9 @@ namespace weft::mpi {
 void note_communicator(Communicator& communicator);
 void forget_communicator(Communicator& communicator) noexcept;
 
+/// How many there are.
+[[nodiscard]] std::size_t known_communicators();
+
 /// Calls visit(communicator) for the one with this context, under the mutex. Returns false where there is
 /// none.
 bool visit_communicator(std::uint32_t context, const std::function<void(const Communicator&)>& visit);

@@ -16,23 +16,38 @@ namespace {
 /// Exit codes are a byte, and 0 would say that all is well.
 int exit_code(int code) noexcept { return (code & 0xff) != 0 ? code & 0xff : 1; }
 
-/// `handle(communicator, code, text)` for the exception under way; the communicator may be null.
+/// `handle(failure)` for the exception under way.
 template <class Handle>
 int with_current(const Handle& handle) noexcept {
   try {
     throw;
   } catch (const Failure& failure) {
-    return handle(failure.communicator.get(), failure.code, failure.text);
+    return handle(failure);
   } catch (const std::bad_alloc&) {
-    return handle(static_cast<Communicator*>(nullptr), MPI_ERR_NO_MEM, "there is not enough memory");
+    return handle(Failure{MPI_ERR_NO_MEM, "there is not enough memory"});
   } catch (const std::exception& exception) {
-    return handle(static_cast<Communicator*>(nullptr), MPI_ERR_OTHER, exception.what());
+    return handle(Failure{MPI_ERR_OTHER, exception.what()});
   }
 }
 
+bool is_fatal(const Communicator& communicator) noexcept {
+  return communicator.errhandler == &errors_are_fatal;
+}
+
+/// Errors on no object are those of MPI_COMM_SELF; up to MPI 3 they were those of MPI_COMM_WORLD, and many
+/// programs give a handler to this one only.
+Communicator* default_owner() noexcept {
+  return communicator_self != nullptr && is_fatal(*communicator_self) ? communicator_world : communicator_self;
+}
+
 int report_current(const char* call, Communicator* communicator) noexcept {
-  return with_current([&](Communicator* own, int code, const std::string& text) {
-    return handle_failure(call, own != nullptr ? own : communicator, code, text);
+  return with_current([&](const Failure& failure) {
+    Communicator* owner = failure.communicator != nullptr ? failure.communicator.get() : communicator;
+    // Other libraries take a null pointer for a result for an error on no object, and programs may have a
+    // handler for those alone.
+    if (failure.is_null_result && owner != nullptr && is_fatal(*owner) && !is_fatal(*default_owner()))
+      owner = nullptr;
+    return handle_failure(call, owner, failure.code, failure.text);
   });
 }
 
@@ -47,14 +62,6 @@ int report_current(const char* call, Communicator* communicator) noexcept {
   if (const std::string place = described(place_of(current_caller)); !place.empty())
     line += ", called at " + place;
   end_job(code, line);
-}
-
-/// Errors on no object are those of MPI_COMM_SELF; up to MPI 3 they were those of MPI_COMM_WORLD, and many
-/// programs give a handler to this one only.
-Communicator* default_owner() noexcept {
-  return communicator_self != nullptr && communicator_self->errhandler == &errors_are_fatal
-             ? communicator_world
-             : communicator_self;
 }
 
 const char* const kNotThere = "weft-mpi does not have this call yet (docs/guide/bindings/mpi.md)";
@@ -110,9 +117,10 @@ int report_win(const char* call, MPI_Win) noexcept { return report_current(call,
 int report_session(const char* call, MPI_Session handle) noexcept {
   auto* const session = find<Session>(handle);
   if (session == nullptr) return report_current(call, nullptr);
-  return with_current([&](Communicator* own, int code, const std::string& text) {
-    return own != nullptr ? handle_failure(call, own, code, text)
-                          : handle_failure(call, *session, code, text);
+  return with_current([&](const Failure& failure) {
+    return failure.communicator != nullptr
+               ? handle_failure(call, failure.communicator.get(), failure.code, failure.text)
+               : handle_failure(call, *session, failure.code, failure.text);
   });
 }
 int report_file(const char* call, MPI_File) noexcept {

@@ -35,6 +35,7 @@ Task receive_context(Channel channel, Communicator* made, std::uint32_t first) {
   } else {
     co_await broadcast(channel, &context, 4, byte_type, 0);
   }
+  need_context(context);
   forget_communicator(*made);
   made->context = context;
   note_communicator(*made);

@@ -42,9 +42,10 @@ std::uint32_t agree_on_context(Communicator& communicator) {
     run(communicator, inter_broadcast(Channel(communicator), &context, 4, byte_type, root));
     run(*communicator.local_communicator,
         broadcast(Channel(*communicator.local_communicator), &context, 4, byte_type, 0));
-    return context;
+  } else {
+    run(communicator, broadcast(Channel(communicator), &context, 4, byte_type, 0));
   }
-  run(communicator, broadcast(Channel(communicator), &context, 4, byte_type, 0));
+  need_context(context);
   return context;
 }
 
@@ -59,6 +60,7 @@ Communicator* split(Communicator& communicator, int color, int key) {
   std::vector<Choice> all(static_cast<std::size_t>(communicator.size));
   run(communicator, gather_to_all(Channel(communicator), &own, sizeof own, byte_type, all.data(),
                                   {{}, {}, sizeof own}, byte_type));
+  for (const Choice& choice : all) need_context(choice.context);  // all fail, or none: those of no part, too
   if (color == MPI_UNDEFINED) return nullptr;
   std::vector<std::pair<int, int>> members;  // key and rank
   for (int rank = 0; rank < communicator.size; ++rank)
@@ -98,6 +100,7 @@ std::uint32_t agree_in_group(Communicator& communicator, const Group& group, int
     co_await exchange;
   };
   run_apart(communicator, pass_on());
+  need_context(context);
   return context;
 }
 

@@ -52,6 +52,8 @@ Communicator* split_inter(Communicator& communicator, int color, int key) {
                               {{}, {}, sizeof own}, byte_type));
   run(communicator, inter_gather_to_all(Channel(communicator), &own, sizeof own, byte_type, there.data(),
                                         {{}, {}, sizeof own}, byte_type));
+  for (const Choices* const side : {&here, &there})
+    for (const Choice& choice : *side) need_context(choice.context);
   Communicator* const side = split(own_side, color, key);
   if (side == nullptr) return nullptr;
   auto [remote_ranks, remote_context] = members_of(there, *communicator.remote, color);
@@ -97,6 +99,7 @@ Communicator* connect(Communicator& local, int local_leader, Communicator* betwe
     run_apart(*between, meet());
   }
   run(local, broadcast(Channel(local), &other, sizeof other, byte_type, local_leader));
+  need_context(other.context);
   remote_ranks.resize(static_cast<std::size_t>(other.size));
   run(local, broadcast(Channel(local), remote_ranks.data(), other.size, int_type, local_leader));
   for (const int rank : remote_ranks)

@@ -13,7 +13,14 @@ void refuse_count(const char* argument, MPI_Count count) {
 }
 
 void refuse_null(const char* argument) {
-  fail(MPI_ERR_ARG, "argument '%s' is a null pointer; a place for the result is needed", argument);
+  throw Failure{MPI_ERR_ARG,
+                "argument '" + std::string(argument) + "' is a null pointer; a place for the result is needed",
+                nullptr, true};
+}
+
+void refuse_null_array(const char* argument, MPI_Count count) {
+  fail(MPI_ERR_ARG, "argument '%s' is a null pointer; an array of %lld is needed", argument,
+       static_cast<long long>(count));
 }
 
 void refuse_communicator(const char* argument, MPI_Comm comm) {

@@ -17,11 +17,17 @@ namespace weft::mpi {
 [[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);
 
 [[noreturn]] [[gnu::cold]] void refuse_null(const char* argument);
+[[noreturn]] [[gnu::cold]] void refuse_null_array(const char* argument, MPI_Count count);
 
 /// Fails where there is no place for a result.
 inline void need_result(const void* place, const char* argument) {
   if (place == nullptr) [[unlikely]]
     refuse_null(argument);
+}
+/// Fails where there is no array, and there are elements.
+inline void need_array(const void* array, MPI_Count count, const char* argument) {
+  if (array == nullptr && count > 0) [[unlikely]]
+    refuse_null_array(argument, count);
 }
 inline Communicator& communicator_of(MPI_Comm comm, const char* argument) {
   auto* const found = find<Communicator>(comm);
@@ -33,6 +39,13 @@ inline Datatype& datatype_of(MPI_Datatype datatype, const char* argument) {
   auto* const found = find<Datatype>(datatype);
   if (found == nullptr) [[unlikely]]
     refuse_handle(MPI_ERR_TYPE, argument, "datatype");
+  return *found;
+}
+/// Any datatype for MPI_DATATYPE_NULL where there are no elements.
+inline Datatype& datatype_for(MPI_Datatype datatype, MPI_Count count, const char* argument) {
+  auto* const found = find<Datatype>(datatype);
+  if (found == nullptr) [[unlikely]]
+    return count == 0 ? byte_type : datatype_of(datatype, argument);
   return *found;
 }
 /// no_type for MPI_DATATYPE_NULL.

@@ -18,6 +18,7 @@ struct Failure {
   std::string text;
   std::shared_ptr<Communicator>
       communicator{};  // whose error handler learns of it, if not that of the call's own
+  bool is_null_result = false;  // there is no place for a result
 };
 
 [[noreturn]] [[gnu::format(printf, 2, 3), gnu::cold]] void fail(int code, const char* format, ...);

@@ -23,8 +23,10 @@ def header(groups):
     return "\n".join(lines) + "\n"
 
 
-def converted(argument, loose=()):
+def converted(argument, loose=(), group=None):
     """What the implementation is given for an argument of the entry point."""
+    if group == "point_to_point" and argument.type == "MPI_Datatype":
+        return f'datatype_for({argument.name}, {COUNTS_OF[argument.name]}, "{argument.name}")'
     if argument.array or "*" in argument.type:
         if (argument.word and argument.type.startswith("const ")) or argument.type == "const MPI_Aint":
             return f"Numbers({argument.name})"
@@ -47,6 +49,8 @@ def converted(argument, loose=()):
 # Of collectives only some arguments count on some ranks: counts and datatypes are checked where they do.
 # Calls that take null handles, too.
 OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
+# The elements of a datatype: where there are none it may be a null handle.
+COUNTS_OF = {"datatype": "count", "sendtype": "sendcount", "recvtype": "recvcount"}
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
 COLLECTIVES = ("collectives", "neighbours")
 # Groups whose results are stored through pointers that must be there; elsewhere a pointer may be null, or calls are too short for
@@ -69,6 +73,10 @@ OF_NO_OWN_HANDLE = {
     "T_cvar_get_info": "gives a predefined datatype",
     "T_pvar_get_info": "gives a predefined datatype",
 }
+# Groups whose arrays must be there, as many elements as the argument of one of these names says; and arrays that may be null then.
+OF_ARRAYS = ("datatypes", "groups", "topologies")
+LENGTHS = ("count", "n", "ndims", "nnodes")
+ARRAYS_OF_OTHER_LENGTHS = ("edges", "destinations")
 BASES = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",
          "reduce_scatter_block", "reduce_scatter", "gather", "gatherv", "scatter", "scatterv")
 
@@ -144,11 +152,17 @@ def checks_of(row):
 
 
 def results_needed(row):
-    """Refuses null pointers where results are to be stored."""
+    """Refuses null pointers where results are to be stored, or arrays are read. A topology that is not made leaves a null handle."""
     if row.group not in OF_RESULTS:
         return ""
-    return "".join(f'need_result({a.name}, "{a.name}");\n    ' for a in row.arguments
-                   if a.type in RESULTS and not a.array and a.name not in ARRAYS_OF_RESULTS)
+    results = [a for a in row.arguments if a.type in RESULTS and not a.array and a.name not in ARRAYS_OF_RESULTS]
+    names = [a.name for a in row.arguments]
+    length = next((name for name in LENGTHS if name in names), None) if row.group in OF_ARRAYS else None
+    arrays = [a for a in row.arguments if length and a.array and a.name not in ARRAYS_OF_OTHER_LENGTHS]
+    made = [a for a in results if row.group == "topologies" and a.type == "MPI_Comm*"]
+    return "".join([*(f'need_result({a.name}, "{a.name}");\n    ' for a in results),
+                    *(f"*{a.name} = MPI_COMM_NULL;\n    " for a in made),
+                    *(f'need_array({a.name}, {length}, "{a.name}");\n    ' for a in arrays)])
 
 
 def collective_check(row):
@@ -184,7 +198,7 @@ def entry(row, large):
             unnamed = ", ".join(a.declared(large, a.name == handle.split()[0]) for a in row.arguments)
         missing = report.replace("report", "missing", 1)
         return f"{row.result} P{full}({unnamed}) {{ return weft::mpi::{missing}; }}\n{weak}\n"
-    call = f"{row.name.lower()}({', '.join(converted(a) for a in row.arguments if a.name)})"
+    call = f"{row.name.lower()}({', '.join(converted(a, group=row.group) for a in row.arguments if a.name)})"
     before, behind = checks_of(row)
     if row.name in OF_ANY_HANDLE:
         call = f"{row.name.lower()}({', '.join(a.name for a in row.arguments)})"

@@ -43,24 +43,25 @@ WEFT_MPI_OLDER(PI_Type_struct, (int count, int* lengths, MPI_Aint* displacements
 #endif
 #undef WEFT_MPI_OLDER
 
-#define WEFT_MPI_OLDER(prefix, name, result, statement) \
+/* Where the result goes is checked by the call. */
+#define WEFT_MPI_OLDER(prefix, name, lower, extent, statement) \
   static __inline int prefix##_Type_##name(MPI_Datatype type, MPI_Aint* result) { \
-    MPI_Aint lower = 0, extent = 0; \
-    const int code = prefix##_Type_get_extent(type, &lower, &extent); \
-    *result = statement; \
+    MPI_Aint other = 0; \
+    const int code = prefix##_Type_get_extent(type, lower, extent); \
+    if (code == MPI_SUCCESS) statement; \
     return code; \
   }
 #ifndef MPI_Type_extent
-WEFT_MPI_OLDER(MPI, extent, result, extent)
-WEFT_MPI_OLDER(PMPI, extent, result, extent)
+WEFT_MPI_OLDER(MPI, extent, &other, result, (void)other)
+WEFT_MPI_OLDER(PMPI, extent, &other, result, (void)other)
 #endif
 #ifndef MPI_Type_lb
-WEFT_MPI_OLDER(MPI, lb, result, lower)
-WEFT_MPI_OLDER(PMPI, lb, result, lower)
+WEFT_MPI_OLDER(MPI, lb, result, &other, (void)other)
+WEFT_MPI_OLDER(PMPI, lb, result, &other, (void)other)
 #endif
 #ifndef MPI_Type_ub
-WEFT_MPI_OLDER(MPI, ub, result, lower + extent)
-WEFT_MPI_OLDER(PMPI, ub, result, lower + extent)
+WEFT_MPI_OLDER(MPI, ub, result, &other, *result += other)
+WEFT_MPI_OLDER(PMPI, ub, result, &other, *result += other)
 #endif
 #undef WEFT_MPI_OLDER
 

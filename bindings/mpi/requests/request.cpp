@@ -166,10 +166,26 @@ std::span<std::byte> start_checked(Request& request, const void* buffer, MPI_Cou
   return {request.staging, static_cast<std::size_t>(bytes) + kHeaderBytes};
 }
 
+/// An error where packed elements end within a basic one.
+static void check_end(const Datatype& type, MPI_Count count, MPI_Count bytes, MPI_Status& status) noexcept {
+  MPI_Count rest = 0;
+  if (bytes < type.size * count) static_cast<void>(basics_within(type, bytes, rest));
+  if (rest != 0 && status.MPI_ERROR == MPI_SUCCESS) status.MPI_ERROR = MPI_ERR_TYPE;
+}
+
+/// Packed elements to where they belong.
+static void finish_packed(Request& request, MPI_Count bytes) noexcept {
+  unpack_elements(*request.type, request.count, request.staging, bytes, request.buffer);
+  check_end(*request.type, request.count, bytes, request.status);
+}
+
 /// The status of a receive of elements behind a header, and the elements to their buffer.
 [[gnu::cold]] static void finish_checked(Request& request) noexcept {
   MPI_Status& status = request.status;
   const MPI_Count bytes = bytes_in(status);
+  const Datatype& type = *request.checked->type;
+  if (bytes > 0 && !type.is_dense(request.checked->count))
+    check_end(type, request.checked->count, bytes - static_cast<MPI_Count>(kHeaderBytes), status);
   if (bytes > 0 && status.MPI_ERROR == MPI_SUCCESS)
     unpack_checked(*request.checked, *request.communicator, request.staging, bytes, status.MPI_SOURCE,
                    status.MPI_TAG);
@@ -194,8 +210,7 @@ void RequestSignals::signal(Message& message) noexcept {
       if (request.checked != nullptr && request.checked->is_under_way) [[unlikely]]
         finish_checked(request);
       else
-        unpack_elements(*request.type, request.count, request.staging, static_cast<MPI_Count>(message.size()),
-                        request.buffer);
+        finish_packed(request, static_cast<MPI_Count>(message.size()));
     }
   }
   if (outcome == Outcome::peer_failed || outcome == Outcome::refused || outcome == Outcome::timed_out)
@@ -281,6 +296,10 @@ void fail_with(Communicator* communicator, const MPI_Status& status) {
   if (status.MPI_ERROR == MPI_ERR_TRUNCATE)
     fail_on(communicator, MPI_ERR_TRUNCATE,
             "the message from rank %d with tag %d is longer than the buffer, which has room for %lld bytes",
+            status.MPI_SOURCE, status.MPI_TAG, static_cast<long long>(bytes_in(status)));
+  if (status.MPI_ERROR == MPI_ERR_TYPE)
+    fail_on(communicator, MPI_ERR_TYPE,
+            "the message from rank %d with tag %d has %lld bytes and ends within an element of the datatype",
             status.MPI_SOURCE, status.MPI_TAG, static_cast<long long>(bytes_in(status)));
   if (status.MPI_ERROR == MPI_ERR_PROC_ABORTED)
     fail_on(communicator, MPI_ERR_PROC_ABORTED, "the peer process has ended or left the job");
