@@ -124,9 +124,8 @@ bool IbvEndpoint::is_carrying() const noexcept {
 void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
   bool has_ended = false;
   for (const auto& connection : connections_) {
-    if (connection->rank != rank || connection->is_closed) continue;
-    connection->is_closed = true;
-    flush_queue_pair(*connection);
+    if (connection->rank != rank || connection->is_flushed) continue;
+    close_queue_pair(*connection);
     has_ended = true;
   }
   // What has come by now. Requests that are flushed may follow, which drive() takes; others may go on adding.
@@ -138,7 +137,7 @@ void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device)
 void IbvEndpoint::stop() noexcept {
   introductions_.end();
   for (const auto& connection : connections_) {
-    connection->is_closed = true;
+    connection->is_closed = connection->is_flushed = true;
     connection->queue_pair.reset();
     connection->route.reset();
     // Their completions are not read any more.

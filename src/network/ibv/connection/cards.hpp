@@ -29,7 +29,7 @@ struct Card {
   std::uint8_t device;
   std::uint8_t is_ready;  // 1: the sender has the receiver's card, and its queue pair receives
   std::uint8_t is_done;   // 1: and knows that the receiver's does
-  std::uint8_t zero;
+  std::uint8_t round;     // 0: for messages; else which queue pair for puts and gets between the two devices
   std::uint32_t queue_pair;
   std::uint32_t first_packet;   // number of the first packet that the queue pair sends
   std::array<char, 64> job_id;  // text, ends with a zero byte

@@ -23,7 +23,19 @@ class Connections {
     link.address = made.index;
     return made;
   }
-  /// Removes the one that add() has returned last.
+  /// Another one to the same device of the peer, for puts and gets.
+  Connection& add_for_accesses(Connection& messages, std::uint8_t round) {
+    all_.push_back(std::make_unique<Connection>());
+    Connection& made = *all_.back();
+    made.index = static_cast<std::uint32_t>(all_.size() - 1);
+    made.rank = messages.rank;
+    made.device = messages.device;
+    made.address = messages.address;
+    made.round = round;
+    made.messages = &messages;
+    return made;
+  }
+  /// Removes the one that was added last.
   void remove_last() noexcept { all_.pop_back(); }
   [[nodiscard]] Connection& of(const session::Link& link) const noexcept { return *all_[link.address]; }
   /// Returns nullptr when there is none of this index.
@@ -31,9 +43,9 @@ class Connections {
     return index < all_.size() ? all_[index].get() : nullptr;
   }
   /// Returns nullptr when there is none; only while peers are being reached.
-  [[nodiscard]] Connection* find(int rank, std::uint8_t device) const noexcept {
+  [[nodiscard]] Connection* find(int rank, std::uint8_t device, std::uint8_t round = 0) const noexcept {
     for (const auto& each : all_)
-      if (each->rank == rank && each->device == device) return each.get();
+      if (each->rank == rank && each->device == device && each->round == round) return each.get();
     return nullptr;
   }
 

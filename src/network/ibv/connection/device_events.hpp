@@ -25,6 +25,10 @@ class DeviceEvents {
   [[nodiscard]] static void* mark_of(int rank) noexcept {
     return reinterpret_cast<void*>(static_cast<std::uintptr_t>(rank) + 1);
   }
+  /// What one for puts and gets is given: it may fail, which completions tell.
+  [[nodiscard]] static void* mark_of_accesses() noexcept {
+    return reinterpret_cast<void*>(~std::uintptr_t{0});
+  }
 
  private:
   void handle(const ibv_async_event& event) noexcept;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace weft::network::ibv {
 
@@ -107,6 +108,19 @@ void Introductions::begin(Connection& connection) {
   are_under_way_.store(true, std::memory_order_relaxed);
 }
 
+Connection& Introductions::begin_accesses(Connection& messages, std::uint8_t round) {
+  Connection& made = connections_.add_for_accesses(messages, round);
+  try {
+    begin(made);
+  } catch (...) {
+    connections_.remove_last();
+    throw;
+  }
+  Connection* const before = std::exchange(messages.accesses, &made);
+  if (before != nullptr) close_queue_pair(*before);
+  return made;
+}
+
 void Introductions::send_card(Connection& connection) noexcept {
   connection.next_card = base::now_ns() + kRepeatAfter;
   if (free_slots_.empty()) return;
@@ -119,7 +133,7 @@ void Introductions::send_card(Connection& connection) noexcept {
           index_,
           is_ready,
           connection.is_open,
-          0,
+          connection.round,
           connection.queue_pair->qp_num,
           connection.first_packet,
           {}};
@@ -190,12 +204,25 @@ bool Introductions::is_from_this_job(const Card& card) const noexcept {
 
 Connection* Introductions::connection_for(const Card& card, session::SessionDevice& device) noexcept {
   const int rank = static_cast<int>(card.rank);
-  if (Connection* const known = connections_.find(rank, card.device); known != nullptr) return known;
+  if (Connection* const known = connections_.find(rank, card.device); known != nullptr)
+    return card.round == 0 ? known : accesses_for(card, *known);
   // Not there yet for this rank: the card will come again.
   const auto address = context_.peers.find(rank, card.device);
   if (!address.has_value()) return nullptr;
   session::Link* const link = device.contacts().contact(rank, card.device, *address);
-  return link != nullptr ? &connections_.of(*link) : nullptr;
+  return link != nullptr && card.round == 0 ? &connections_.of(*link) : nullptr;
+}
+
+/// Cards of rounds that are over are ignored; the first of a new one ends the round before.
+Connection* Introductions::accesses_for(const Card& card, Connection& messages) noexcept try {
+  if (messages.is_closed) return nullptr;
+  if (messages.accesses != nullptr && messages.accesses->round >= card.round)
+    return connections_.find(messages.rank, messages.device, card.round);
+  return &begin_accesses(messages, card.round);
+} catch (const std::exception& error) {  // the peer would wait for ever
+  messages.is_closed = true;
+  context_.peers.mark_left(messages.rank, error.what());
+  return nullptr;
 }
 
 void Introductions::on_card(const Card& card, session::SessionDevice& device) noexcept {

@@ -32,6 +32,9 @@ class Introductions {
   [[nodiscard]] Address address() const noexcept;
   /// Begins to reach the peer of a connection, whose address is set. Throws weft::Error.
   void begin(Connection& connection);
+  /// Makes a queue pair for puts and gets beside the one for messages, in place of the one before, whose work
+  /// requests come back. Throws weft::Error.
+  Connection& begin_accesses(Connection& messages, std::uint8_t round);
   /// Takes the completion of a datagram.
   void on_completion(const ibv_wc& completion, session::SessionDevice& device) noexcept;
   /// Sends the cards that are due.
@@ -54,6 +57,7 @@ class Introductions {
   void on_card_sent(ibv_wc_status status) noexcept;
   void on_card(const Card& card, session::SessionDevice& device) noexcept;
   [[nodiscard]] Connection* connection_for(const Card& card, session::SessionDevice& device) noexcept;
+  [[nodiscard]] Connection* accesses_for(const Card& card, Connection& messages) noexcept;
   void learn(Connection& connection, const Card& card, session::SessionDevice& device);
   [[nodiscard]] bool is_from_this_job(const Card& card) const noexcept;
 

@@ -70,7 +70,8 @@ ibv_ah_attr route_to(const Device& device, const Address& address) noexcept {
 
 void make_queue_pair(Connection& connection, const QueuePairPlan& plan) {
   ibv_qp_init_attr wanted{};
-  wanted.qp_context = DeviceEvents::mark_of(connection.rank);
+  wanted.qp_context =
+      connection.round == 0 ? DeviceEvents::mark_of(connection.rank) : DeviceEvents::mark_of_accesses();
   wanted.send_cq = &plan.completions;
   wanted.recv_cq = &plan.completions;
   wanted.srq = &plan.receives;
@@ -119,7 +120,8 @@ void connect_queue_pair(Connection& connection, const QueuePairPlan& plan, std::
   connection.peer_queue_pair = queue_pair;
 }
 
-void flush_queue_pair(Connection& connection) noexcept {
+void close_queue_pair(Connection& connection) noexcept {
+  connection.is_closed = connection.is_flushed = true;
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_ERR;
   static_cast<void>(verbs().modify_qp(connection.queue_pair.get(), &attributes, IBV_QP_STATE));

@@ -15,6 +15,10 @@ struct Connection {
   std::uint32_t index = 0;  // among those of the device
   int rank = -1;            // of the peer, as the next
   std::uint8_t device = 0;
+  std::uint8_t round = 0;  // 0: for messages; else the how-manieth for puts and gets, see RegionAccesses
+  Connection* messages = nullptr;  // of one for puts and gets: the one for messages
+  Connection* accesses = nullptr;  // of one for messages: the newest for puts and gets
+  bool reaches_regions = true;     // of one for messages: one for puts and gets can be made
   Address address{};
   QueuePair queue_pair;
   Route route;  // of datagrams
@@ -23,6 +27,7 @@ struct Connection {
   std::uint32_t peer_queue_pair = 0;  // 0: not told yet
   bool is_open = false;               // the peer's queue pair receives
   bool is_closed = false;             // nothing is posted any more: it has failed, or the peer has left
+  bool is_flushed = false;            // its queue pair carries nothing any more
   std::int64_t next_card = 0;         // when the next is due; of base::now_ns()
   SendQueue sends;
 };
@@ -49,7 +54,7 @@ void make_queue_pair(Connection& connection, const QueuePairPlan& plan);
 /// Connects it with a queue pair of the peer: it receives and sends then. Throws weft::Error.
 void connect_queue_pair(Connection& connection, const QueuePairPlan& plan, std::uint32_t queue_pair,
                         std::uint32_t first_packet);
-/// Ends what is under way: each work request completes with an error.
-void flush_queue_pair(Connection& connection) noexcept;
+/// Ends what is under way: each work request completes with an error, and nothing is posted any more.
+void close_queue_pair(Connection& connection) noexcept;
 
 }  // namespace weft::network::ibv
