@@ -60,10 +60,11 @@ IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
       epoll_(make_epoll(channel_->fd, context.events.descriptor())),
       receives_(make_receive_queue()),
       completions_(make_completion_queue()),
-      most_sends_(std::min(
-          kSends, static_cast<std::uint32_t>(completions_->cqe) - most_receives_ - kForIntroductions)),
+      posting_(context, std::min(kSends, static_cast<std::uint32_t>(completions_->cqe) - most_receives_ -
+                                             kForIntroductions)),
       plan_{context.device, *completions_, *receives_, context.ack_timeout},
-      introductions_(context, plan_, index, connections_) {
+      introductions_(context, plan_, index, connections_),
+      region_accesses_(context, posting_, introductions_, rooms_) {
   buffers_.grow(kForGreetings, 0);
   buffers_.post_to(*receives_);
   const Address address = introductions_.address();
@@ -116,9 +117,10 @@ bool IbvEndpoint::connect(session::Link& link, std::span<const std::byte> addres
 }
 
 bool IbvEndpoint::is_carrying() const noexcept {
-  return std::any_of(connections_.begin(), connections_.end(), [&](const auto& connection) {
-    return connection->sends.awaits_completion() && !context_.peers.has_left(connection->rank);
-  });
+  return region_accesses_.are_waiting() ||
+         std::any_of(connections_.begin(), connections_.end(), [&](const auto& connection) {
+           return connection->sends.awaits_completion() && !context_.peers.has_left(connection->rank);
+         });
 }
 
 void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
@@ -136,13 +138,14 @@ void IbvEndpoint::end_connections_with(int rank, session::SessionDevice& device)
 
 void IbvEndpoint::stop() noexcept {
   introductions_.end();
+  region_accesses_.end_waiting();
   for (const auto& connection : connections_) {
     connection->is_closed = connection->is_flushed = true;
     connection->queue_pair.reset();
     connection->route.reset();
     // Their completions are not read any more.
     connection->sends.complete_all([&](Work& work) {
-      --under_way_;
+      posting_.ended();
       end(work);
     });
   }

@@ -9,6 +9,7 @@
 #include "network/ibv/connection/rank_resources.hpp"
 #include "network/ibv/memory/arrival_buffers.hpp"
 #include "network/ibv/memory/rooms.hpp"
+#include "network/ibv/region_accesses.hpp"
 #include "network/session/link/transport.hpp"
 
 #include <atomic>
@@ -16,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace weft::network::ibv {
 
@@ -63,6 +63,11 @@ class IbvEndpoint final : public session::Transport {
   void close_landing(const Landing& landing) noexcept override;
   AccessResult land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
                     std::uint64_t token) noexcept override;
+  [[nodiscard]] bool can_access(std::size_t size) const noexcept override;
+  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from,
+                   std::uint64_t token) noexcept override;
+  AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t token) noexcept override;
   // work_completions.cpp
   void drive(session::SessionDevice& device) noexcept override;
 
@@ -73,11 +78,6 @@ class IbvEndpoint final : public session::Transport {
 
   [[nodiscard]] ibv_srq* make_receive_queue();
   [[nodiscard]] ibv_cq* make_completion_queue();
-  /// Returns false while a request of this connection would have no place in a queue.
-  [[nodiscard]] bool may_post(const Connection& connection) const noexcept {
-    return connection.is_open && !connection.sends.is_full() && under_way_ < most_sends_;
-  }
-  [[nodiscard]] session::Sent post(Connection& connection, ibv_send_wr& request, Work work) noexcept;
   [[nodiscard]] session::Sent post_send(Connection& connection, std::span<ibv_sge> pieces, unsigned flags,
                                         Work work) noexcept;
   [[nodiscard]] AccessResult post_access(Connection& connection, ibv_sge piece, ibv_send_wr& request,
@@ -87,7 +87,6 @@ class IbvEndpoint final : public session::Transport {
   void end(Work& work) noexcept;
   /// Takes the next completions; returns how many, fewer than kAtATime when there were no more.
   int take_completions(session::SessionDevice& device) noexcept;
-  void lose(Connection& connection, const std::string& why) noexcept;
   void on_completion(const ibv_wc& completion, session::SessionDevice& device) noexcept;
   void on_received(const ibv_wc& completion, session::SessionDevice& device) noexcept;
   void on_sent(const ibv_wc& completion, session::SessionDevice& device) noexcept;
@@ -101,11 +100,11 @@ class IbvEndpoint final : public session::Transport {
   std::uint32_t most_receives_ = 0;  // that the receive queue takes
   const SharedReceiveQueue receives_;
   const CompletionQueue completions_;
-  const std::uint32_t most_sends_;  // that the completion queue has places for
+  Posting posting_;
   const QueuePairPlan plan_;
   Connections connections_;
   Introductions introductions_;
-  std::uint32_t under_way_ = 0;  // sends of all connections
+  RegionAccesses region_accesses_;
   std::uint32_t drives_ = 0;
   std::atomic<bool> has_found_none_{true};  // the last poll of the completion queue, if there was one
   std::uint32_t unposted_ = 0;              // messages received since buffers were last posted

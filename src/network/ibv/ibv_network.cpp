@@ -58,6 +58,7 @@ IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
       device_(choice_of(attributes)),
       packets_(device_, static_cast<std::uint32_t>(attributes.integer(Attribute::packets)),
                packet_bytes_of(attributes), packets),
+      regions_(device_),
       events_(device_, peers(), log()),
       context_{device_,
                events_,
@@ -84,6 +85,23 @@ Capabilities IbvNetwork::capabilities() const noexcept {
   return capabilities;
 }
 
+RegionKeys IbvNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
+  RegionKeys keys = SessionNetwork::register_memory(name, memory, allocated);
+  try {
+    if (!memory.empty()) keys.key = regions_.add(name, memory);
+  } catch (const Error& error) {
+    log().info([&] {
+      return "puts and gets of region " + std::to_string(name.index) + " go by messages: " + error.what();
+    });
+  }
+  return keys;
+}
+
+void IbvNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
+  regions_.remove(name);
+  SessionNetwork::release_memory(name, memory, allocated);
+}
+
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                                       detail::PayloadLender& copier, const Network::PacketMemory& packets) {
   return std::make_unique<IbvNetwork>(bootstrap, attributes, copier, packets);
@@ -91,13 +109,10 @@ std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const bas
 
 Availability availability(const base::Attributes& attributes) try {
   const Device device(choice_of(attributes));
-  return {true,
-          "verbs, " + device.describe() +
-              "; puts and gets of regions go by messages, as a key that has ended would end a connection; "
-              "a rank takes " +
-              std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
-              std::to_string(bytes_of_connection(attributes) / 1024) +
-              " KiB and a queue pair of the device for one that it is connected with"};
+  return {true, "verbs, " + device.describe() + "; a rank takes " +
+                    std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
+                    std::to_string(bytes_of_connection(attributes) / 1024) +
+                    " KiB and a queue pair of the device for one that it is connected with"};
 } catch (const Error& error) {
   return {false, error.what()};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/ibv/ibv_endpoint.hpp"
+#include "network/ibv/memory/registered_regions.hpp"
 #include "network/session/session_network.hpp"
 
 #include <memory>
@@ -17,6 +18,8 @@ class IbvNetwork final : public session::SessionNetwork {
 
   [[nodiscard]] const char* name() const noexcept override { return "ibv"; }
   [[nodiscard]] Capabilities capabilities() const noexcept override;
+  RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
+  void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return packets_.layout(); }
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override {
     return packets_.reclaim(indices);
@@ -30,6 +33,7 @@ class IbvNetwork final : public session::SessionNetwork {
 
   Device device_;
   ibv::PacketMemory packets_;
+  RegisteredRegions regions_;
   DeviceEvents events_;
   const RankResources context_;
   session::Devices devices_;

@@ -4,6 +4,8 @@
 // Every key belongs to one rendezvous: the sender keeps an offer until the receiver has said that it needs it
 // no more, the receiver a landing until the put has come. So no access names a stale key, which would break
 // the connection.
+//
+// Puts and gets of regions, whose keys may be stale: region_accesses.hpp.
 #include "network/ibv/ibv_endpoint.hpp"
 
 #include <weft/error.hpp>
@@ -42,7 +44,7 @@ AccessResult IbvEndpoint::post_access(Connection& connection, ibv_sge piece, ibv
                                       Work work) noexcept {
   request.sg_list = &piece;
   request.num_sge = 1;
-  const Sent sent = post(connection, request, std::move(work));
+  const Sent sent = posting_.post(connection, request, std::move(work));
   if (sent == Sent::yes) return AccessResult::posted;
   return sent == Sent::later ? AccessResult::no_slot : AccessResult::peer_left;
 }
@@ -52,7 +54,7 @@ AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
   if (to.size() > context_.device.port().max_msg_sz) return AccessResult::unsupported;
   Connection& connection = connections_.of(link);
   // Before the memory is registered, which is dear.
-  if (!connection.is_closed && !may_post(connection)) return AccessResult::no_slot;
+  if (!connection.is_closed && !posting_.may_post(connection)) return AccessResult::no_slot;
   Work work{.kind = Work::Kind::access, .token = token};
   work.registration = context_.device.register_memory(to, kLocalAccess);
   const ibv_sge piece = piece_of(to.data(), to.size(), work.registration->lkey);
@@ -90,6 +92,21 @@ AccessResult IbvEndpoint::land(session::Link& link, const RemoteLanding& to, Byt
   request.wr.rdma = {to.address, static_cast<std::uint32_t>(to.key)};
   return post_access(connections_.of(link), piece_of(from.data(), from.size(), registration->lkey), request,
                      {.kind = Work::Kind::access, .token = token});
+}
+
+bool IbvEndpoint::can_access(std::size_t size) const noexcept {
+  return size != 0 && size <= context_.device.port().max_msg_sz;
+}
+
+AccessResult IbvEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
+                              std::uint64_t token) noexcept {
+  return region_accesses_.begin(connections_.of(link), to, {const_cast<std::byte*>(from.data()), from.size()},
+                                IBV_WR_RDMA_WRITE, token);
+}
+
+AccessResult IbvEndpoint::get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                              std::uint64_t token) noexcept {
+  return region_accesses_.begin(connections_.of(link), from, to, IBV_WR_RDMA_READ, token);
 }
 
 }  // namespace weft::network::ibv

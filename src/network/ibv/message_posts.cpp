@@ -1,9 +1,7 @@
 // Messages to peers: inlined in the work request, copied into a room, or sent from a packet.
 #include "network/ibv/ibv_endpoint.hpp"
-#include "network/ibv/memory/work_id.hpp"
 
 #include <cassert>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -18,44 +16,14 @@ constexpr std::size_t kKeptFromBulk = 64;  // rooms that bulk messages leave to 
 
 }  // namespace
 
-/// More than half of the completion queue's places: below that, all that is under way may be without a
-/// completion to come.
 bool IbvEndpoint::has_room_for_bulk() const noexcept {
-  return rooms_.free_count() > kKeptFromBulk && under_way_ < most_sends_ / 4 * 3;
+  return rooms_.free_count() > kKeptFromBulk && posting_.has_room_for_bulk();
 }
 
 void IbvEndpoint::end(Work& work) noexcept {
+  if (work.kind == Work::Kind::region_access) region_accesses_.end(work.token);
   if (work.kind == Work::Kind::packet) context_.packets.release(work.packet);
   if (work.room != nullptr) (work.kind == Work::Kind::frame ? frames_ : rooms_).give_back(work.room);
-}
-
-void IbvEndpoint::lose(Connection& connection, const std::string& why) noexcept {
-  connection.is_closed = true;
-  context_.peers.mark_left(connection.rank, why);
-}
-
-/// What needs its memory again is signalled, and so is every one once the completion queue is half used.
-Sent IbvEndpoint::post(Connection& connection, ibv_send_wr& request, Work work) noexcept {
-  SendQueue& sends = connection.sends;
-  if (connection.is_closed) {
-    lose(connection, "");
-    return Sent::never;
-  }
-  if (!may_post(connection)) return Sent::later;
-  const bool is_signalled =
-      work.kind != Work::Kind::inlined || sends.is_signal_due() || under_way_ >= most_sends_ / 2;
-  request.wr_id = id_of_send(connection.index, sends.position());
-  if (is_signalled) request.send_flags |= IBV_SEND_SIGNALED;
-  ibv_send_wr* refused = nullptr;
-  const int result = ::ibv_post_send(connection.queue_pair.get(), &request, &refused);
-  if (result == ENOMEM || result == EAGAIN) return Sent::later;
-  if (result != 0) {
-    lose(connection, "a message cannot be sent: " + error_text(result));
-    return Sent::never;
-  }
-  ++under_way_;
-  sends.add(std::move(work), is_signalled);
-  return Sent::yes;
 }
 
 Sent IbvEndpoint::post_send(Connection& connection, std::span<ibv_sge> pieces, unsigned flags,
@@ -65,7 +33,7 @@ Sent IbvEndpoint::post_send(Connection& connection, std::span<ibv_sge> pieces, u
   request.num_sge = static_cast<int>(pieces.size());
   request.opcode = IBV_WR_SEND;
   request.send_flags = flags;
-  return post(connection, request, std::move(work));
+  return posting_.post(connection, request, std::move(work));
 }
 
 Sent IbvEndpoint::send_copy(Connection& connection, const session::Header& header, Bytes payload) noexcept {

@@ -26,6 +26,7 @@ void IbvEndpoint::drive(session::SessionDevice& device) noexcept {
     buffers_.post_to(*receives_);
     unposted_ = 0;
   }
+  if (region_accesses_.are_waiting()) region_accesses_.post_again(device);
   if (++drives_ % kDrivesPerLook == 0) context_.events.look();
   introductions_.repeat(device);
 }
@@ -70,18 +71,21 @@ void IbvEndpoint::on_sent(const ibv_wc& completion, session::SessionDevice& devi
   if (connection == nullptr) return;
   const bool is_ok = completion.status == IBV_WC_SUCCESS;
   connection->sends.complete(static_cast<std::uint32_t>(completion.wr_id), [&](Work& work, bool is_last) {
-    --under_way_;
+    posting_.ended();
     const bool has_failed = is_last && !is_ok;
+    if (work.kind == Work::Kind::region_access)
+      return region_accesses_.on_completion(*connection, work.token,
+                                            has_failed ? completion.status : IBV_WC_SUCCESS, device);
     if (work.kind == Work::Kind::access)
       device.fetch_completed(work.token, has_failed ? Outcome::peer_failed : Outcome::ok);
     // A network that has lost one message cannot promise to deliver the next. A lost goodbye is no
     // failure: the peer has left as well and has closed the connection.
     if (has_failed)
-      lose(*connection,
-           work.kind == Work::Kind::goodbye
-               ? ""
-               : "a message was not delivered: " + std::string(verbs().wc_status_str(completion.status)) +
-                     " (vendor error " + std::to_string(completion.vendor_err) + ")");
+      posting_.lose(*connection, work.kind == Work::Kind::goodbye
+                                     ? ""
+                                     : "a message was not delivered: " +
+                                           std::string(verbs().wc_status_str(completion.status)) +
+                                           " (vendor error " + std::to_string(completion.vendor_err) + ")");
     end(work);
   });
 }

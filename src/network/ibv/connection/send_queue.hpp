@@ -18,12 +18,13 @@ struct Work {
     frame,    // in a room for frames
     packet,   // of the pool; perhaps with its header in a room
     goodbye,  // in a room
-    access,   // of memory of the peer: a fetch, or a put into a landing
+    access,   // a fetch, or a put into a landing
+    region_access,
   };
   Kind kind = Kind::inlined;
   std::uint32_t packet = 0;
   std::byte* room = nullptr;
-  std::uint64_t token = 0;      // of an access
+  std::uint64_t token = 0;      // of an access; of a region_access its place in the AccessTable
   Registration registration{};  // of the memory that a fetch writes
 };
 
