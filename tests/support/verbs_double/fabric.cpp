@@ -96,19 +96,20 @@ void Fabric::close(ibv_context& context) {
 
 void Fabric::raise(ibv_event_type type, void* pair_context) {
   const std::lock_guard lock(mutex_);
-  const auto add = [&](ibv_context* context, ibv_qp* pair) {
-    ibv_async_event event{};
-    event.event_type = type;
-    event.element.qp = pair;
-    events_[context].push_back(event);
-    ring(context->async_fd);
-  };
   if (pair_context == nullptr) {
-    for (const auto& [context, events] : events_) add(context, nullptr);
+    for (const auto& [context, events] : events_) add_event(type, context, nullptr);
     return;
   }
   for (const auto& [number, pair] : pairs_)
-    if (pair->qp_context == pair_context) add(pair->context, pair);
+    if (pair->qp_context == pair_context) add_event(type, pair->context, pair);
+}
+
+void Fabric::add_event(ibv_event_type type, ibv_context* context, ibv_qp* pair) {
+  ibv_async_event event{};
+  event.event_type = type;
+  event.element.qp = pair;
+  events_[context].push_back(event);
+  ring(context->async_fd);
 }
 
 bool Fabric::take_event(ibv_context& context, ibv_async_event& event) {
@@ -364,7 +365,10 @@ Fabric::Carried Fabric::access(QueuePair& from, const Send& send) {
     std::memcpy(at(piece.addr), at(remote.remote_addr), piece.length);
   else if (!bytes.empty())
     std::memcpy(at(remote.remote_addr), bytes.data(), bytes.size());
-  if (status == IBV_WC_REM_ACCESS_ERR) to.state = IBV_QPS_ERR;
+  if (status == IBV_WC_REM_ACCESS_ERR) {
+    to.state = IBV_QPS_ERR;
+    add_event(IBV_EVENT_QP_ACCESS_ERR, to.context, &to);
+  }
   if (status == IBV_WC_SUCCESS && has_immediate) {
     ibv_wc entry = entry_of(to, queue.receives.front().id, IBV_WC_RECV_RDMA_WITH_IMM, status);
     queue.receives.pop_front();

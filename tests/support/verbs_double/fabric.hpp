@@ -108,6 +108,7 @@ class Fabric {
   };
   enum class Carried : std::uint8_t { yes, later };
 
+  void add_event(ibv_event_type type, ibv_context* context, ibv_qp* pair);
   void carry(QueuePair& from);
   void carry_all();
   Carried carry_first(QueuePair& from);

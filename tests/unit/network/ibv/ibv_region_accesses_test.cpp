@@ -1,0 +1,168 @@
+// Puts and gets of regions while something goes wrong: keys are stale, queues full, connections end.
+#include "unit/network/ibv/double_network.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::network::ibv {
+namespace {
+
+using network::test::Stage;
+using weft::test::payload;
+
+constexpr std::size_t kRegionBytes = 20'000;
+constexpr std::size_t kSizes[] = {8, 300, kRegionBytes};  // inlined, copied, registered
+
+/// Two ranks with a connection, each with a region that stays.
+class IbvRegionAccesses : public OverDouble {
+ protected:
+  struct Region {
+    RegionName name;
+    std::vector<std::byte> bytes;
+    RegionKeys keys;
+  };
+
+  IbvRegionAccesses() {
+    for (const int rank : {0, 1}) {
+      EXPECT_EQ(stage_.send(rank, Stage::to(1 - rank, 0), payload(8, 0)), SendResult::sent);
+      EXPECT_TRUE(stage_.until([&] { return stage_.notes(1 - rank).arrivals.size() == 1; }));
+      regions_[rank] = add(rank, {1, 1});
+    }
+  }
+  ~IbvRegionAccesses() override {
+    Fabric::instance().set({});
+    for (const int rank : {0, 1}) remove(rank, regions_[rank]);
+  }
+  [[nodiscard]] Region add(int rank, RegionName name) {
+    Region made{name, std::vector<std::byte>(kRegionBytes), {}};
+    made.keys = stage_[rank].network->register_memory(name, made.bytes, false);
+    EXPECT_NE(made.keys.key, 0U);
+    return made;
+  }
+  void remove(int rank, Region& region) {
+    stage_[rank].network->release_memory(region.name, region.bytes, false);
+  }
+  [[nodiscard]] static RemoteMemory at(const Region& region) {
+    return {region.name, region.keys, kRegionBytes, 0, 0};
+  }
+  [[nodiscard]] AccessResult put(int rank, const Region& to, Bytes from, std::uint64_t token) {
+    AccessResult result = AccessResult::no_slot;
+    EXPECT_TRUE(stage_.until([&] {
+      result = stage_.port(rank).put(1 - rank, at(to), from, nullptr, token, false);
+      return result != AccessResult::no_slot && result != AccessResult::not_ready;
+    }));
+    return result;
+  }
+  [[nodiscard]] Outcome end_of(int rank, std::uint64_t token) {
+    EXPECT_TRUE(stage_.until([&] { return stage_.notes(rank).ended.contains(token); }));
+    return stage_.notes(rank).ended[token];
+  }
+
+  Stage stage_{2, settings()};
+  Region regions_[2];
+};
+
+TEST_F(IbvRegionAccesses, ThatAreStaleAreRefusedAndThoseUnderWayAtBothEndsAreCarriedOut) {
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    Fabric::instance().set({.seed = seed, .refuse_sends = 5, .lose_datagrams = 3});
+    Region stale = add(1, {2, static_cast<std::uint32_t>(seed)});
+    remove(1, stale);
+    const std::uint64_t first = seed * 1000;
+    std::vector<std::vector<std::byte>> sources;
+    std::vector<std::vector<std::byte>> gets(3, std::vector<std::byte>(kRegionBytes));
+    for (const std::size_t size : kSizes) sources.push_back(payload(size, first + size));
+    std::uint64_t token = first;
+    for (const auto& source : sources) {
+      ASSERT_EQ(put(0, regions_[1], source, token), AccessResult::posted);
+      ASSERT_EQ(put(1, regions_[0], source, token), AccessResult::posted);
+      ASSERT_EQ(put(0, stale, source, token + 100), AccessResult::posted);
+      AccessResult result = AccessResult::no_slot;
+      ASSERT_TRUE(stage_.until([&] {
+        result = stage_.port(0).get(1, at(regions_[1]), gets[token - first], token + 200, false);
+        return result == AccessResult::posted;
+      }));
+      ++token;
+    }
+    for (std::uint64_t each = first; each < token; ++each) {
+      EXPECT_EQ(end_of(0, each), Outcome::ok);
+      EXPECT_EQ(end_of(1, each), Outcome::ok);
+      EXPECT_EQ(end_of(0, each + 100), Outcome::refused);
+      EXPECT_EQ(end_of(0, each + 200), Outcome::ok);
+    }
+    for (const int rank : {0, 1}) EXPECT_EQ(regions_[rank].bytes, sources.back());
+    EXPECT_EQ(stale.bytes, std::vector<std::byte>(kRegionBytes));
+    EXPECT_FALSE(stage_.port(0).has_left(1) || stage_.port(1).has_left(0));
+  }
+  ASSERT_EQ(stage_.send(0, Stage::to(1, 9), payload(8, 9)), SendResult::sent);
+  EXPECT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == 2; }));
+}
+
+TEST_F(IbvRegionAccesses, GoByMessagesWhenManyWereStale) {
+  Region stale = add(1, {2, 1});
+  remove(1, stale);
+  const auto bytes = payload(8, 1);
+  std::uint64_t refused = 0;
+  while (put(0, stale, bytes, refused) == AccessResult::posted) {
+    ASSERT_EQ(end_of(0, refused), Outcome::refused);
+    ASSERT_LT(++refused, 1000U);
+  }
+  EXPECT_GT(refused, 50U);
+  EXPECT_EQ(put(0, regions_[1], bytes, 1000), AccessResult::unsupported);
+}
+
+TEST_F(IbvRegionAccesses, WithAKeyOfAnotherRegionGoByMessages) {
+  Region other = regions_[1];
+  const auto bytes = payload(8, 1);
+  for (const RegionName name : {RegionName{1, 2}, RegionName{2, 1}, RegionName{0, 0}}) {
+    other.name = name;
+    EXPECT_EQ(put(0, other, bytes, 1), AccessResult::unsupported);
+  }
+  other = regions_[1];
+  other.keys.key = 0;
+  EXPECT_EQ(put(0, other, bytes, 1), AccessResult::unsupported);
+}
+
+TEST_F(IbvRegionAccesses, GoByMessagesWhereNoQueuePairCanBeMadeOrNoMemoryRegistered) {
+  const auto bytes = payload(kRegionBytes, 1);
+  Fabric::instance().set({.refuse_registrations = 1});
+  EXPECT_EQ(put(0, regions_[1], bytes, 1), AccessResult::unsupported);
+  EXPECT_EQ(put(0, regions_[1], bytes, 2), AccessResult::posted);
+  EXPECT_EQ(end_of(0, 2), Outcome::ok);
+  Fabric::instance().set({.refuse_pairs = 3});
+  EXPECT_EQ(put(1, regions_[0], bytes, 3), AccessResult::posted) << "the one that there is";
+  EXPECT_EQ(end_of(1, 3), Outcome::ok);
+  Fabric::instance().set({});
+  Stage other(2, settings());
+  ASSERT_EQ(other.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
+  Fabric::instance().set({.refuse_pairs = 3});
+  EXPECT_EQ(other.port(0).put(1, at(regions_[1]), bytes, nullptr, 1, false), AccessResult::unsupported);
+  Fabric::instance().set({});
+  EXPECT_EQ(other.port(0).put(1, at(regions_[1]), bytes, nullptr, 1, false), AccessResult::unsupported);
+  EXPECT_FALSE(other.port(0).has_left(1));
+}
+
+TEST_F(IbvRegionAccesses, OfAPeerThatIsLostEndOnce) {
+  const auto bytes = payload(kRegionBytes, 1);
+  ASSERT_EQ(put(0, regions_[1], bytes, 1), AccessResult::posted);
+  EXPECT_EQ(end_of(0, 1), Outcome::ok);
+  testing::internal::CaptureStderr();
+  Fabric::instance().set({.fail_sends = 1, .hides_completions = true});
+  for (std::uint64_t token = 2; token < 10; ++token)
+    ASSERT_EQ(put(0, regions_[1], bytes, token), AccessResult::posted);
+  Fabric::instance().set({});
+  for (std::uint64_t token = 2; token < 10; ++token) EXPECT_EQ(end_of(0, token), Outcome::peer_failed);
+  EXPECT_EQ(put(0, regions_[1], bytes, 10), AccessResult::peer_left);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("a put or get failed"), std::string::npos);
+}
+
+TEST_F(IbvRegionAccesses, MoreThanAreUnderWayAtATimeAllEnd) {
+  constexpr std::uint64_t kMany = 500;
+  const auto bytes = payload(kRegionBytes, 7);
+  Fabric::instance().set({.seed = 1, .refuse_sends = 3});
+  for (std::uint64_t token = 0; token < kMany; ++token)
+    ASSERT_EQ(put(0, regions_[1], Bytes(bytes).first(kSizes[token % 3]), token), AccessResult::posted);
+  for (std::uint64_t token = 0; token < kMany; ++token) ASSERT_EQ(end_of(0, token), Outcome::ok);
+}
+
+}  // namespace
+}  // namespace weft::network::ibv
