@@ -14,11 +14,12 @@ using test::matches;
 using test::payload;
 using test::require;
 
-/// Every rank sends every size to every rank, itself included, to a handler and to a queue.
-void all_sizes(Runtime& runtime, const std::string& rendezvous) {
+/// Every rank sends every size up to `largest` to every rank, itself included, to a handler and to a queue.
+void all_sizes(Runtime& runtime, const std::string& rendezvous, std::size_t largest) {
   SerialEndpoint endpoint(runtime);
   std::vector<std::size_t> sizes = test::border_sizes(runtime);
   sizes.insert(sizes.end(), {std::size_t{1} << 20, (std::size_t{5} << 20) + 3});
+  std::erase_if(sizes, [&](std::size_t size) { return size > largest; });
   const std::size_t expected = sizes.size() * static_cast<std::size_t>(runtime.size());
   std::size_t handled = 0;
   Handler handler([&](Message& message) {
@@ -180,7 +181,7 @@ int main(int count, char** arguments) {
   const weft::AttributeSetting attributes[] = {{"rendezvous", rendezvous.c_str()}};
   weft::Runtime runtime({.attributes = attributes});
   if (mode == "all-sizes") {
-    all_sizes(runtime, rendezvous);
+    all_sizes(runtime, rendezvous, std::stoul(weft::test::option(count, arguments, "largest", "8388608")));
   } else if (mode == "many-threads") {
     many_threads(runtime, std::stoi(weft::test::option(count, arguments, "threads", "8")));
   } else if (mode == "idle") {
