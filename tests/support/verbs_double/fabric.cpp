@@ -135,6 +135,7 @@ int Fabric::modify(QueuePair& pair, const ibv_qp_attr& attributes, int which) {
 }
 
 int Fabric::post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refused) {
+  const Visit visit(from, met_);
   const std::lock_guard lock(mutex_);
   for (; request != nullptr; request = request->next) {
     *refused = request;
@@ -157,6 +158,7 @@ int Fabric::post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refus
 }
 
 int Fabric::post_receive(ReceiveQueue& queue, ibv_recv_wr* request, ibv_recv_wr** refused) {
+  const Visit visit(queue, met_);
   const std::lock_guard lock(mutex_);
   for (; request != nullptr; request = request->next) {
     *refused = request;
@@ -184,6 +186,7 @@ void Fabric::arm(CompletionQueue& queue) {
 }
 
 int Fabric::poll(CompletionQueue& queue, std::span<ibv_wc> entries) {
+  const Visit visit(queue, met_);
   const std::lock_guard lock(mutex_);
   carry_all();
   if (faults_.hides_completions) return 0;

@@ -6,6 +6,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,7 +39,12 @@ struct Faults {
   std::uint32_t refuse_registrations = 0;
 };
 
-struct CompletionQueue : ibv_cq {
+/// Threads that are inside calls of one object. A second one would wait in the lock of a provider.
+struct Inside {
+  std::atomic<std::uint32_t> threads{0};
+};
+
+struct CompletionQueue : ibv_cq, Inside {
   std::deque<ibv_wc> entries;
   bool is_armed = false;
 };
@@ -48,7 +54,7 @@ struct Receive {
   ibv_sge piece;
 };
 
-struct ReceiveQueue : ibv_srq {
+struct ReceiveQueue : ibv_srq, Inside {
   std::deque<Receive> receives;
   std::uint32_t most = 0;
 };
@@ -59,7 +65,7 @@ struct Send {
   std::vector<std::byte> inlined;
 };
 
-struct QueuePair : ibv_qp {
+struct QueuePair : ibv_qp, Inside {
   ibv_qp_cap limits{};
   std::uint32_t peer = 0;              // number of the queue pair that it is connected with
   std::uint32_t key = 0;               // of datagrams
@@ -83,6 +89,8 @@ class Fabric {
   [[nodiscard]] bool refuses(std::uint32_t Faults::*objects);
   /// Work requests that have failed so far.
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
+  /// Calls so far that found another thread inside the same object.
+  [[nodiscard]] std::uint64_t met() const noexcept { return met_; }
   /// Raises an event of all queue pairs that were given `pair_context`; null: of all devices.
   void raise(ibv_event_type type, void* pair_context);
 
@@ -102,6 +110,19 @@ class Fabric {
   [[nodiscard]] bool take_event(ibv_context& context, ibv_async_event& event);
 
  private:
+  /// A thread is inside while this lives.
+  class Visit {
+   public:
+    Visit(Inside& object, std::atomic<std::uint64_t>& met) noexcept : object_(object) {
+      if (object_.threads.fetch_add(1) != 0) ++met;
+    }
+    ~Visit() { object_.threads.fetch_sub(1); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Inside& object_;
+  };
   struct Registered {
     ibv_mr* registration;
     int access;
@@ -139,6 +160,7 @@ class Fabric {
   std::uint64_t datagrams_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t failed_ = 0;
+  std::atomic<std::uint64_t> met_{0};
 };
 
 /// Makes weft's network over verbs use this fabric instead of the devices of this host.
