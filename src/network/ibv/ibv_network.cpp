@@ -112,7 +112,9 @@ Availability availability(const base::Attributes& attributes) try {
   return {true, "verbs, " + device.describe() + "; a rank takes " +
                     std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
                     std::to_string(bytes_of_connection(attributes) / 1024) +
-                    " KiB and a queue pair of the device for one that it is connected with"};
+                    " KiB and a queue pair of the device for one that it is connected with, " +
+                    std::to_string(sizeof(Connection) / 1024) +
+                    " KiB and another queue pair where it puts or gets"};
 } catch (const Error& error) {
   return {false, error.what()};
 }

@@ -1,8 +1,11 @@
 #include "network/ibv/verbs/rdma_device.hpp"
+
+#include "network/ibv/ibv.hpp"
 #include "unit/network/ibv/double_network.hpp"
 
 #include <weft/error.hpp>
 
+#include <cstdio>
 #include <string>
 
 namespace weft::network::ibv {
@@ -29,6 +32,22 @@ TEST_F(IbvDevice, TakesTheFirstActivePortAndItsIpv4Address) {
 TEST_F(IbvDevice, TakesTheNamedPortAndGid) {
   const Device device({"double0:1", 0});
   EXPECT_EQ(device.describe(), "double0 port 1, fe80::1 (RoCE v2)");
+}
+
+TEST_F(IbvDevice, SaysWhatPeersCost) {
+  const Availability there = availability(base::Attributes::load({}));
+  ASSERT_TRUE(there.present);
+  const std::size_t cost = there.remark.find("a rank takes ");
+  ASSERT_NE(cost, std::string::npos) << there.remark;
+  std::printf("%s\n", there.remark.c_str() + cost);
+  int never_met = 0;
+  int connected_kib = 0;
+  ASSERT_EQ(
+      std::sscanf(there.remark.c_str() + cost, "a rank takes %d bytes for one that it never meets, %d KiB",
+                  &never_met, &connected_kib),
+      2);
+  EXPECT_LE(never_met, 16);
+  EXPECT_LE(connected_kib, 300);
 }
 
 TEST_F(IbvDevice, NamesWhatIsNotThere) {
