@@ -32,6 +32,7 @@ weft_result weft_collective_create(weft_runtime* runtime, weft_endpoint* endpoin
     weft::CollectiveOptions own{.timeout = weft::Timeout::of_nanoseconds(options.timeout_ns)};
     if (options.key != 0) own.key = options.key;
     weft::Runtime& there = present(runtime, "runtime").runtime;
+    present_in(there, endpoint, "endpoint");
     const weft::Team team =
         options.team != nullptr ? present(options.team, "options->team").team : weft::Team::world(there);
     return with_own(endpoint, "a collective",

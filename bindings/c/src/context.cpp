@@ -49,6 +49,7 @@ weft_result weft_context_create(weft_runtime* runtime, const weft_context_option
     }
     if (options.key_plus_1 != 0)
       throw BadArgument("options->endpoint is set, and a context by key needs none");
+    present_in(there, options.endpoint, "options->endpoint");
     return with(options.endpoint, [&](auto& endpoint) {
       return std::make_unique<weft_context>(weft::MatchingContext(there, endpoint, own.members, own));
     });

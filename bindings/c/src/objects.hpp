@@ -28,7 +28,9 @@ struct weft_runtime : weft::c::Handle<weft::c::HandleKind::runtime> {
 };
 
 struct weft_device : weft::c::Handle<weft::c::HandleKind::device> {
-  weft_device(weft::Runtime& runtime, const weft::DeviceOptions& options) : device(runtime, options) {}
+  weft_device(weft::Runtime& its_runtime, const weft::DeviceOptions& options)
+      : runtime(its_runtime), device(its_runtime, options) {}
+  weft::Runtime& runtime;
   weft::Device device;
 };
 
@@ -75,6 +77,14 @@ struct weft_completion : weft::c::Handle<weft::c::HandleKind::completion> {
 };
 
 namespace weft::c {
+
+/// The object of a handle that is used together with a runtime. Throws BadArgument for that of another one.
+template <class Object>
+Object& present_in(const Runtime& runtime, Object* handle, const char* name) {
+  Object& there = present(handle, name);
+  if (&there.runtime != &runtime) throw BadArgument(std::string(name) + " belongs to another runtime");
+  return there;
+}
 
 /// Calls with the endpoint, of whichever kind it is, or with the stream of which it is.
 template <class Call>

@@ -13,8 +13,11 @@
 using namespace weft::c;
 
 struct weft_stream : Handle<HandleKind::stream> {
-  weft_stream(weft::Runtime& runtime, weft::Stream&& its_stream)
-      : stream(std::move(its_stream)), endpoint(std::make_unique<weft_endpoint>(runtime, stream)) {}
+  weft_stream(weft::Runtime& its_runtime, weft::Stream&& its_stream)
+      : runtime(its_runtime),
+        stream(std::move(its_stream)),
+        endpoint(std::make_unique<weft_endpoint>(its_runtime, stream)) {}
+  weft::Runtime& runtime;
   weft::Stream stream;
   const std::unique_ptr<weft_endpoint> endpoint;
   bool is_closed = false;
@@ -121,12 +124,13 @@ weft_result weft_stream_group_create(weft_runtime* runtime, weft_stream* const* 
                                      const weft_stream_group_options* given, weft_stream_group** group) {
   return create(__func__, group, "group", [&] {
     const weft_stream_group_options options = options_of(given, "options");
+    weft::Runtime& there = present(runtime, "runtime").runtime;
     if (count != 0) present(streams, "streams");
     std::vector<weft::Stream*> own;
     for (std::size_t index = 0; index < count; ++index)
-      own.push_back(streams[index] != nullptr ? &present(streams[index], "a stream").stream : nullptr);
-    return std::make_unique<weft_stream_group>(weft::StreamGroup(
-        present(runtime, "runtime").runtime, own, {.collective_index = options.collective_index}));
+      own.push_back(streams[index] != nullptr ? &present_in(there, streams[index], "a stream").stream : nullptr);
+    return std::make_unique<weft_stream_group>(
+        weft::StreamGroup(there, own, {.collective_index = options.collective_index}));
   });
 }
 

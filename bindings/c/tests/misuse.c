@@ -46,6 +46,48 @@ static void be_older(weft_endpoint* endpoint) {
   say("shorter than its size", weft_send(endpoint, 0, 77, &sent, 1, &options), WEFT_ERROR_ARGUMENT);
 }
 
+/* What belongs to one runtime is refused by another one. */
+static void mix_runtimes(weft_runtime* runtime) {
+  weft_runtime_options named = {0};
+  weft_endpoint_options over = {0};
+  weft_context_options by = {0};
+  weft_progress_thread_options by_thread = {0};
+  weft_runtime* other;
+  weft_device* device;
+  weft_endpoint* endpoint = NULL;
+  weft_endpoint* foreign;
+  weft_stream* stream;
+  weft_stream_group* group = NULL;
+  weft_collective* all = NULL;
+  weft_context* context = NULL;
+  weft_progress_thread* thread = NULL;
+  const int members[1] = {0};
+  named.size = sizeof named;
+  named.name = "other";
+  MUST(weft_runtime_create(&named, &other));
+  MUST(weft_endpoint_create(other, NULL, &foreign));
+  MUST(weft_device_create(other, NULL, &device));
+  MUST(weft_stream_create(other, NULL, &stream));
+  over.size = sizeof over;
+  over.device = device;
+  say("a device of another runtime", weft_endpoint_create(runtime, &over, &endpoint), WEFT_ERROR_ARGUMENT);
+  by_thread.size = sizeof by_thread;
+  by_thread.device = device;
+  say("a thread for such a device", weft_progress_thread_create(runtime, &by_thread, &thread), WEFT_ERROR_ARGUMENT);
+  say("a collective over such an endpoint", weft_collective_create(runtime, foreign, NULL, &all), WEFT_ERROR_ARGUMENT);
+  by.size = sizeof by;
+  by.members = members;
+  by.member_count = 1;
+  by.endpoint = foreign;
+  say("an agreement over such an endpoint", weft_context_create(runtime, &by, &context), WEFT_ERROR_ARGUMENT);
+  say("a group of such streams", weft_stream_group_create(runtime, &stream, 1, NULL, &group), WEFT_ERROR_ARGUMENT);
+  REQUIRE(endpoint == NULL && thread == NULL && all == NULL && context == NULL && group == NULL);
+  MUST(weft_stream_destroy(stream));
+  MUST(weft_endpoint_destroy(foreign));
+  MUST(weft_device_destroy(device));
+  MUST(weft_runtime_destroy(other));
+}
+
 int main(void) {
   weft_runtime* runtime;
   weft_runtime* second = NULL;
@@ -150,6 +192,7 @@ int main(void) {
   weft_message_free(&message);
   be_older(endpoint);
   be_late(runtime, endpoint);
+  mix_runtimes(runtime);
 
   {
     weft_context_options by = {0};

@@ -67,6 +67,7 @@ class CInterface(unittest.TestCase):
         self.assertIn("4294967296", lines["tag of a context"])
         self.assertIn("40", lines["no such collective"])
         self.assertIn("size is 7", lines["shorter than its size"])
+        self.assertIn("options->device belongs to another runtime", lines["a device of another runtime"])
         self.assertIn("a completion object that has been destroyed", lines["destroyed twice"])
         self.assertIn("handle of a runtime: it must be one of an endpoint", lines["another kind of handle"])
 
