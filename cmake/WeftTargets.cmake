@@ -70,11 +70,19 @@ function(weft_compile_together target)
 endfunction()
 
 # weft_precompile(<target> <headers>...): what most files of the target include, with these of the standard library, is
-# compiled once, where no compiler cache serves better. Files include what they use all the same: they are compiled without it, too.
+# compiled once, where no compiler cache serves better: more than half of what the library's files take is to read these. Files
+# include what they use all the same: they are compiled without it, too.
 function(weft_precompile target)
-  if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  if(WEFT_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <array> <atomic> <chrono> <cstring> <deque> <functional> <map>
       <memory> <mutex> <optional> <span> <string> <thread> <vector>)
+  endif()
+endfunction()
+
+# weft_precompile_like(<target> <other>): by what has been precompiled for another target that is compiled alike.
+function(weft_precompile_like target other)
+  if(WEFT_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    target_precompile_headers(${target} REUSE_FROM ${other})
   endif()
 endfunction()
 

@@ -30,7 +30,8 @@ class PicturesTest(unittest.TestCase):
                 self.assertEqual(point["parameters"]["chains"], 5 * ranks)
 
     def test_pictures_can_be_asked_for_by_name(self):
-        points = self.points("chains", "--quick", "--steps", "2", "--experiment", "latency-size,efficiency-grain", "--variants", "weft")
+        points = self.points("chains", "--quick", "--steps", "2", "--iterations", "1", "--warm-ups", "0", "--experiment",
+                             "latency-size,efficiency-grain", "--variants", "weft")
         self.assertEqual({point["experiment"] for point in points}, {"latency-size", "efficiency-grain"})
         self.assertEqual({point["parameters"]["chains"] for point in points}, {1024})
         for point in points:
