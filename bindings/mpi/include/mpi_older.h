@@ -41,6 +41,16 @@ WEFT_MPI_OLDER(PI_Type_hindexed, (int count, int* lengths, MPI_Aint* displacemen
 #ifndef MPI_Type_struct
 WEFT_MPI_OLDER(PI_Type_struct, (int count, int* lengths, MPI_Aint* displacements, MPI_Datatype* old, MPI_Datatype* made), PI_Type_create_struct(count, lengths, displacements, old, made))
 #endif
+/* What MPI 4.1 calls MPI_Remove_error_... */
+#ifndef MPIX_Delete_error_class
+WEFT_MPI_OLDER(PIX_Delete_error_class, (int error_class), PI_Remove_error_class(error_class))
+#endif
+#ifndef MPIX_Delete_error_code
+WEFT_MPI_OLDER(PIX_Delete_error_code, (int code), PI_Remove_error_code(code))
+#endif
+#ifndef MPIX_Delete_error_string
+WEFT_MPI_OLDER(PIX_Delete_error_string, (int code), PI_Remove_error_string(code))
+#endif
 #undef WEFT_MPI_OLDER
 
 /* Where the result goes is checked by the call. */

@@ -35,9 +35,21 @@ static void bounds(void) {
   MPI_Type_free(&with_double);
 }
 
+/* MPICH's names for what MPI 4.1 has. */
+static void deleted_errors(void) {
+  int error_class, code;
+  MPI_Add_error_class(&error_class);
+  MPI_Add_error_code(error_class, &code);
+  MPI_Add_error_string(code, "of ours");
+  CHECK(MPIX_Delete_error_string(code) == MPI_SUCCESS);
+  CHECK(MPIX_Delete_error_code(code) == MPI_SUCCESS);
+  CHECK(MPIX_Delete_error_class(error_class) == MPI_SUCCESS);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   bounds();
+  deleted_errors();
   struct {
     int number;
     double value;
