@@ -72,7 +72,12 @@ void completion_at_the_network() {
   const lci::status_t answers[] = {
       post([&] { return lci::post_put_x(me, bytes, 4, queue, 32, key).comp_semantic(network)(); }),
       post([&] { return lci::post_am_x(me, bytes, 4, queue, remote).comp_semantic(network)(); }),
-      post([&] { return lci::post_send_x(me, bytes, 4, 3, queue).comp_semantic(network)(); })};
+      post([&] { return lci::post_send_x(me, bytes, 4, 3, queue).comp_semantic(network)(); }),
+      post([&] {
+        return lci::post_comm_x(lci::direction_t::OUT, me, bytes, 4, queue)
+            .remote_comp(remote)
+            .comp_semantic(network)();
+      })};
   for (const lci::status_t& answer : answers) {
     CHECK(answer.is_posted());
     CHECK(pop(queue).is_done());
@@ -84,7 +89,7 @@ void completion_at_the_network() {
         }).is_done());
   char in[4];
   CHECK(lci::post_recv(me, in, 4, 3, lci::COMP_NULL).is_done());
-  while (lci::counter_get(counter) < 2) lci::progress();
+  while (lci::counter_get(counter) < 3) lci::progress();
   lci::deregister_memory(&memory);
   lci::free_comp(&queue);
   lci::free_comp(&counter);
