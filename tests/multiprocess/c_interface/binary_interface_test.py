@@ -36,6 +36,14 @@ class Symbols(unittest.TestCase):
         self.assertEqual(others, [])
         self.assertTrue(all("@@WEFT_C_0.1" in name for name in names if name.startswith("weft_")), listed[:500])
 
+    @unittest.skipUnless(shutil.which("readelf"), "there is no readelf")
+    @unittest.skipIf(os.environ.get("WEFTDEV_TEST_SANITIZER"), "sanitizers have variables of their own")
+    def test_the_library_leaves_thread_local_memory_to_others(self):
+        """Of libraries that a process opens later, as interpreters do, glibc has room for 1,664 bytes all together."""
+        headers = subprocess.run(["readelf", "-lW", str(next(BINARIES.parent.glob("lib/libweft-c.so")))], capture_output=True, text=True, check=True).stdout
+        [size] = re.findall(r"^\s+TLS(?:\s+0x[0-9a-f]+){4}\s+(0x[0-9a-f]+)", headers, re.MULTILINE)
+        self.assertLessEqual(int(size, 16), 600)
+
 
 class Layout(unittest.TestCase):
     """What programs have been compiled with: layout_and_values.c does not compile when any of it has changed."""

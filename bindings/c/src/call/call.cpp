@@ -4,7 +4,9 @@
 #include <weft/version.hpp>
 
 #include <algorithm>
+#include <array>
 #include <exception>
+#include <memory>
 #include <new>
 
 namespace weft::c {
@@ -12,18 +14,28 @@ namespace weft::c {
 namespace {
 
 constexpr std::size_t kLongestLine = 1024;
-// Of a fixed size, so that an error about memory needs none.
-thread_local char last_error[kLongestLine];
+using Line = std::array<char, kLongestLine>;
+
+// Points to memory elsewhere: thread-local memory that this library has itself is taken from what a process keeps for
+// libraries that it opens later, which are to find some left.
+thread_local const char* last_error = "";
 
 void keep_line(const char* function, const char* text) noexcept {
+  static thread_local std::unique_ptr<Line> line;
+  if (line == nullptr) line.reset(new (std::nothrow) Line);
+  if (line == nullptr) {
+    last_error = "there is no memory, not even for the line of an error";
+    return;
+  }
   std::size_t used = 0;
   const auto append = [&used](const char* part) {
-    while (*part != '\0' && used + 1 < kLongestLine) last_error[used++] = *part++;
+    while (*part != '\0' && used + 1 < kLongestLine) (*line)[used++] = *part++;
   };
   append(function);
   append(": ");
   append(text);
-  last_error[used] = '\0';
+  (*line)[used] = '\0';
+  last_error = line->data();
 }
 
 constexpr weft_result kRetry = 16;
