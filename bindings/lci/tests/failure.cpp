@@ -47,7 +47,8 @@ void stand_by(lci::rcomp_t remote) {
   await_failure();
 }
 
-int leave(lci::comp_t handler) {
+int leave(lci::comp_t handler, lci::comp_t ends) {
+  lci::free_comp(&ends);
   lci::free_comp(&handler);
   lci::g_runtime_fina();
   std::puts("ok");
@@ -75,7 +76,7 @@ int main() {
   if (me == kBystander) {
     stand_by(remote);
     lci::deregister_memory(&region);
-    return leave(handler);
+    return leave(handler, ends);
   }
   while (lci::post_am(kVictim, nullptr, 0, lci::COMP_NULL_RETRY, remote).is_retry()) lci::progress();
   // What only the victim could end: a receive, and a message that is too large to leave without it.
@@ -103,6 +104,5 @@ int main() {
   while (arrived < 1001) lci::progress();
   CHECK(memory[999] == 'l' && memory[1000] == 'm');
   lci::deregister_memory(&region);
-  lci::free_comp(&ends);
-  return leave(handler);
+  return leave(handler, ends);
 }
