@@ -32,8 +32,8 @@ weft_result weft_endpoint_create(weft_runtime* runtime, const weft_endpoint_opti
     const bool is_serial = options.flags == WEFT_SERIAL;
     weft::Runtime& there = present(runtime, "runtime").runtime;
     return options.device != nullptr
-               ? std::make_unique<weft_endpoint>(there, present_in(there, options.device, "options->device").device,
-                                                 is_serial)
+               ? std::make_unique<weft_endpoint>(
+                     there, present_in(there, options.device, "options->device").device, is_serial)
                : std::make_unique<weft_endpoint>(there, there, is_serial);
   });
 }

@@ -128,7 +128,8 @@ weft_result weft_stream_group_create(weft_runtime* runtime, weft_stream* const* 
     if (count != 0) present(streams, "streams");
     std::vector<weft::Stream*> own;
     for (std::size_t index = 0; index < count; ++index)
-      own.push_back(streams[index] != nullptr ? &present_in(there, streams[index], "a stream").stream : nullptr);
+      own.push_back(streams[index] != nullptr ? &present_in(there, streams[index], "a stream").stream
+                                              : nullptr);
     return std::make_unique<weft_stream_group>(
         weft::StreamGroup(there, own, {.collective_index = options.collective_index}));
   });

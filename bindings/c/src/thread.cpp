@@ -30,8 +30,8 @@ weft_result weft_progress_thread_create(weft_runtime* runtime, const weft_progre
     weft::Runtime& there = present(runtime, "runtime").runtime;
     auto made = std::make_unique<weft_progress_thread>();
     if (options.device != nullptr)
-      made->of_device =
-          std::make_unique<weft::ProgressThread>(present_in(there, options.device, "options->device").device, own);
+      made->of_device = std::make_unique<weft::ProgressThread>(
+          present_in(there, options.device, "options->device").device, own);
     else
       made->of_device = std::make_unique<weft::ProgressThread>(there, own);
     return made;

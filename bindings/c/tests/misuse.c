@@ -73,14 +73,17 @@ static void mix_runtimes(weft_runtime* runtime) {
   say("a device of another runtime", weft_endpoint_create(runtime, &over, &endpoint), WEFT_ERROR_ARGUMENT);
   by_thread.size = sizeof by_thread;
   by_thread.device = device;
-  say("a thread for such a device", weft_progress_thread_create(runtime, &by_thread, &thread), WEFT_ERROR_ARGUMENT);
-  say("a collective over such an endpoint", weft_collective_create(runtime, foreign, NULL, &all), WEFT_ERROR_ARGUMENT);
+  say("a thread for such a device", weft_progress_thread_create(runtime, &by_thread, &thread),
+      WEFT_ERROR_ARGUMENT);
+  say("a collective over such an endpoint", weft_collective_create(runtime, foreign, NULL, &all),
+      WEFT_ERROR_ARGUMENT);
   by.size = sizeof by;
   by.members = members;
   by.member_count = 1;
   by.endpoint = foreign;
   say("an agreement over such an endpoint", weft_context_create(runtime, &by, &context), WEFT_ERROR_ARGUMENT);
-  say("a group of such streams", weft_stream_group_create(runtime, &stream, 1, NULL, &group), WEFT_ERROR_ARGUMENT);
+  say("a group of such streams", weft_stream_group_create(runtime, &stream, 1, NULL, &group),
+      WEFT_ERROR_ARGUMENT);
   REQUIRE(endpoint == NULL && thread == NULL && all == NULL && context == NULL && group == NULL);
   MUST(weft_stream_destroy(stream));
   MUST(weft_endpoint_destroy(foreign));
@@ -165,7 +168,8 @@ int main(void) {
   say("no data", weft_post_am(endpoint, 0, remote, NULL, 1, NULL), WEFT_ERROR_ARGUMENT);
   options.size = sizeof options;
   options.engine = 3;
-  say("engine of an active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+  say("engine of an active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options),
+      WEFT_ERROR_ARGUMENT);
   options.engine = 600;
   say("no such engine", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_USE);
   options.engine = 0;
@@ -176,18 +180,22 @@ int main(void) {
   say("no such flag", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
   options.flags = 0;
   options.completion = queue;
-  say("completion of a receive that waits", weft_receive(endpoint, 0, 1, bytes, 1, &options, NULL), WEFT_ERROR_ARGUMENT);
+  say("completion of a receive that waits", weft_receive(endpoint, 0, 1, bytes, 1, &options, NULL),
+      WEFT_ERROR_ARGUMENT);
   options.completion = NULL;
   options.timeout_ns = 5;
   say("timeout of a probe", weft_probe(endpoint, 0, 1, &options, &probed), WEFT_ERROR_ARGUMENT);
   options.timeout_ns = 0;
-  say("receive without completion", weft_post_receive(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
-  say("any source without order", weft_receive(endpoint, WEFT_ANY_SOURCE, 1, bytes, 1, NULL, NULL), WEFT_ERROR_USE);
+  say("receive without completion", weft_post_receive(endpoint, 0, 1, bytes, 1, &options),
+      WEFT_ERROR_ARGUMENT);
+  say("any source without order", weft_receive(endpoint, WEFT_ANY_SOURCE, 1, bytes, 1, NULL, NULL),
+      WEFT_ERROR_USE);
   memset(&newer, 0, sizeof newer);
   newer.known.size = sizeof newer;
   MUST(weft_send_am(endpoint, 0, remote, bytes, 1, &newer.known));
   newer.later = 1;
-  say("a field of a later version", weft_send_am(endpoint, 0, remote, bytes, 1, &newer.known), WEFT_ERROR_ARGUMENT);
+  say("a field of a later version", weft_send_am(endpoint, 0, remote, bytes, 1, &newer.known),
+      WEFT_ERROR_ARGUMENT);
   MUST(weft_wait_queue(endpoint, queue, 0, &message));
   weft_message_free(&message);
   be_older(endpoint);
@@ -215,14 +223,17 @@ int main(void) {
     options.context = context;
     say("no such part", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_USE);
     options.part = 0;
-    say("tag of a context", weft_post_send(endpoint, 0, 0x100000000u, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    say("tag of a context", weft_post_send(endpoint, 0, 0x100000000u, bytes, 1, &options),
+        WEFT_ERROR_ARGUMENT);
     options.engine = 3;
     say("engine in a context", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
     options.engine = 0;
-    say("context of an active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    say("context of an active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options),
+        WEFT_ERROR_ARGUMENT);
     options.context = NULL;
     options.flags = WEFT_SYNCHRONOUS;
-    say("synchronous active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options), WEFT_ERROR_ARGUMENT);
+    say("synchronous active message", weft_post_am(endpoint, 0, remote, bytes, 1, &options),
+        WEFT_ERROR_ARGUMENT);
     say("synchronous without completion", weft_post_send(endpoint, 0, 1, bytes, 1, &options), WEFT_ERROR_USE);
     options.flags = 0;
     weft_context_destroy(context);

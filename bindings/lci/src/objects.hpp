@@ -38,7 +38,8 @@ class Peers {
   const std::unique_ptr<std::atomic<bool>[]> are_met_;
 };
 
-/// Keeps the ranks that have failed until progress has thrown for them, which it does for those that are peers.
+/// Keeps the ranks that have failed until progress has thrown for them, which it does for those that are
+/// peers.
 class FailedRanks final : public weft::Completion {
  public:
   ~FailedRanks() override { retire(); }

@@ -72,8 +72,7 @@ void completion_at_the_network() {
   const lci::status_t answers[] = {
       post([&] { return lci::post_put_x(me, bytes, 4, queue, 32, key).comp_semantic(network)(); }),
       post([&] { return lci::post_am_x(me, bytes, 4, queue, remote).comp_semantic(network)(); }),
-      post([&] { return lci::post_send_x(me, bytes, 4, 3, queue).comp_semantic(network)(); }),
-      post([&] {
+      post([&] { return lci::post_send_x(me, bytes, 4, 3, queue).comp_semantic(network)(); }), post([&] {
         return lci::post_comm_x(lci::direction_t::OUT, me, bytes, 4, queue)
             .remote_comp(remote)
             .comp_semantic(network)();

@@ -1,5 +1,5 @@
-#include <lci.hpp>
 #include <lct.h>
+#include <lci.hpp>
 
 #include <cstdio>
 

@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kLongestLine = 1024;
 using Line = std::array<char, kLongestLine>;
 
-// Points to memory elsewhere: thread-local memory that this library has itself is taken from what a process keeps for
-// libraries that it opens later, which are to find some left.
+// Points to memory elsewhere: thread-local memory that this library has itself is taken from what a process
+// keeps for libraries that it opens later, which are to find some left.
 thread_local const char* last_error = "";
 
 void keep_line(const char* function, const char* text) noexcept {
