@@ -101,7 +101,9 @@ TEST_F(RegionTable, is_bounded_and_gives_indices_back_when_something_fails) {
   const RemoteRegion of_library = regions_.allocate(10, memory, RegionOwner::library);
   EXPECT_THROW(regions_.allocate(10, memory, RegionOwner::library), Error);
   regions_.remove(of_library.index);
-  EXPECT_EQ(regions_.allocate(10, memory, RegionOwner::library).index, of_library.index);
+  const RemoteRegion next = regions_.allocate(10, memory, RegionOwner::library);
+  EXPECT_EQ(next.index, of_library.index);
+  regions_.remove(next.index);
   try {
     regions_.add(memory_);
     FAIL() << "a fourth region";
