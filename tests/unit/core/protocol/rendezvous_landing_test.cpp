@@ -206,6 +206,24 @@ TEST_F(RendezvousLanding, of_a_receiver_that_is_lost_meanwhile_ends_the_message)
   EXPECT_TRUE(device_.port.offers.empty());
 }
 
+TEST_F(RendezvousLanding, whose_put_has_ended_ends_no_later_message) {
+  start();
+  clear(kPayloadBytes);
+  const std::uint32_t index = request_.index;
+  const std::uint64_t earlier = token_;
+  do {
+    messages_.sender().put_completed(token_, Outcome::ok);
+    device_.port.sent.clear();
+    start();
+    clear(kPayloadBytes);
+  } while (request_.index != index);
+  const int ended = ended_.count;
+  messages_.sender().put_completed(earlier, Outcome::ok);
+  EXPECT_EQ(ended_.count, ended);
+  messages_.sender().put_completed(token_, Outcome::ok);
+  EXPECT_EQ(ended_.count, ended + 1);
+}
+
 TEST_F(RendezvousLanding, for_more_than_was_announced_or_a_second_time_is_refused) {
   start();
   clear(kPayloadBytes + 1);

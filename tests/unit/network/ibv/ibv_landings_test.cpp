@@ -1,7 +1,11 @@
 // Puts into landings while something goes wrong: queues are full, receivers are late, connections end.
+#include "network/session/device/access_ends.hpp"
 #include "unit/network/ibv/double_network.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft::network::ibv {
@@ -66,7 +70,8 @@ class IbvLandings : public OverDouble {
 
 TEST_F(IbvLandings, OfWhichManyAreOpenAreFilledAlthoughQueuesAreFullAndReceiversLate) {
   open(200);
-  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+  // More puts in all than there are receive buffers.
+  for (std::uint64_t seed = 1; seed < 9; ++seed) {
     Fabric::instance().set({.seed = seed, .refuse_sends = 3, .no_receiver = 2});
     land_all();
     ASSERT_TRUE(all_have_landed());
@@ -129,12 +134,74 @@ TEST_F(IbvLandings, AreNotWrittenAnyMoreOnceTheSenderHasBeenGivenUp) {
   static_cast<void>(testing::internal::GetCapturedStderr());
 }
 
+TEST_F(IbvLandings, ThatAreClosedAreNotWrittenAnyMore) {
+  open(1);
+  stage_.port(1).close_landing(0, puts_[0].landing);
+  puts_[0].landing.registration = nullptr;
+  testing::internal::CaptureStderr();
+  ASSERT_EQ(attempt(0), AccessResult::posted);
+  EXPECT_TRUE(stage_.until([&] { return !stage_.notes(0).ended.empty(); }));
+  static_cast<void>(testing::internal::GetCapturedStderr());
+  EXPECT_EQ(stage_.notes(0).ended[0], Outcome::peer_failed);
+  EXPECT_EQ(puts_[0].room, std::vector<std::byte>(kBytes));
+}
+
 TEST_F(IbvLandings, ThatCannotBeRegisteredAreNotOpen) {
   std::vector<std::byte> room(kBytes);
   Fabric::instance().set({.refuse_registrations = 1});
   EXPECT_FALSE(stage_.port(1).open_landing(0, room).is_open());
   // One write carries at most what the port can.
   EXPECT_FALSE(stage_.port(1).open_landing(0, {room.data(), std::size_t{9} << 20}).is_open());
+}
+
+TEST(LandedNames, BeyondOneBatchStayForTheNextAndAreReportedOneByOne) {
+  session::LandedNames landed;
+  for (std::uint64_t name = 0; name < 5; ++name) landed.add(name);
+  std::array<std::uint64_t, 3> names{};
+  EXPECT_EQ(landed.take(names), 3U);
+  EXPECT_EQ(names, (std::array<std::uint64_t, 3>{0, 1, 2}));
+  landed.reported(3);
+  EXPECT_FALSE(landed.are_reported());
+  EXPECT_EQ(landed.take(names), 2U);
+  EXPECT_EQ(names[0], 3U);
+  EXPECT_TRUE(landed.is_empty());
+  EXPECT_FALSE(landed.are_reported());
+  landed.reported(2);
+  EXPECT_TRUE(landed.are_reported());
+}
+
+class IbvOffers : public OverDouble {};
+
+TEST_F(IbvOffers, AreReadFromAnyPlaceOn) {
+  Stage stage(2, settings({{"rendezvous", "read"}}));
+  ASSERT_EQ(stage.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1 && stage.drained(); }));
+  const auto memory = payload(kBytes, 1);
+  const Offer offer = stage.port(1).offer(0, memory);
+  std::vector<std::byte> room(100);
+  const OfferedMemory from{reinterpret_cast<std::uint64_t>(memory.data()), offer.key, kBytes - 100, 0};
+  ASSERT_EQ(stage.port(0).fetch(1, from, room, 7, false), AccessResult::posted);
+  EXPECT_TRUE(stage.until([&] { return !stage.notes(0).ended.empty(); }));
+  EXPECT_TRUE(std::ranges::equal(room, std::span(memory).last(100)));
+  stage.port(1).end_offer(0, offer);
+}
+
+TEST_F(IbvOffers, ThatHaveEndedAreNotReadAnyMore) {
+  Stage stage(2, settings({{"rendezvous", "read"}}));
+  ASSERT_EQ(stage.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
+  ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1 && stage.drained(); }));
+  const auto memory = payload(kBytes, 1);
+  const Offer offer = stage.port(1).offer(0, memory);
+  ASSERT_NE(offer.key, 0U);
+  stage.port(1).end_offer(0, offer);
+  std::vector<std::byte> room(kBytes);
+  testing::internal::CaptureStderr();
+  const OfferedMemory from{reinterpret_cast<std::uint64_t>(memory.data()), offer.key, 0, 0};
+  ASSERT_EQ(stage.port(0).fetch(1, from, room, 7, false), AccessResult::posted);
+  EXPECT_TRUE(stage.until([&] { return !stage.notes(0).ended.empty(); }));
+  static_cast<void>(testing::internal::GetCapturedStderr());
+  EXPECT_EQ(stage.notes(0).ended[7], Outcome::peer_failed);
+  EXPECT_EQ(room, std::vector<std::byte>(kBytes));
 }
 
 }  // namespace

@@ -35,6 +35,16 @@ TEST(SendQueue, ACompletionThatComesTwiceIsIgnored) {
   EXPECT_TRUE(complete(queue, 5).empty());
 }
 
+TEST(SendQueue, ACompletionThatComesTwiceEndsNothingOfWhatFollows) {
+  SendQueue queue;
+  for (std::uint32_t number = 0; number < 3; ++number) queue.add(packet(number), true);
+  EXPECT_EQ(complete(queue, 1).size(), 2U);
+  int ended = 0;
+  queue.complete(0, [&](Work&, bool) { ++ended; });
+  EXPECT_EQ(ended, 0);
+  EXPECT_EQ(queue.under_way(), 1U);
+}
+
 TEST(SendQueue, OneThatIsNotSignalledMayFail) {
   SendQueue queue;
   for (std::uint32_t number = 0; number < 3; ++number) queue.add(packet(number), false);
