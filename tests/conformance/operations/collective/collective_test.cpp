@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -32,6 +33,12 @@ std::vector<std::size_t> counts(Job& job) {
 }
 
 class Collectives : public ::testing::TestWithParam<int> {};
+
+/// Told apart from others of its type by its value alone.
+struct SumAndMore {
+  std::uint64_t more;
+  std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const noexcept { return a + b + more; }
+};
 
 TEST_P(Collectives, broadcast_reduce_and_allreduce_agree_with_a_serial_computation) {
   Job job(GetParam());
@@ -59,6 +66,31 @@ TEST_P(Collectives, broadcast_reduce_and_allreduce_agree_with_a_serial_computati
         std::vector<std::uint64_t> in_place = mine;
         if (collective.allreduce(in_place, in_place, operators::Sum{}) != Outcome::ok || in_place != expected)
           ++wrong;
+      }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(Collectives, one_after_another_over_the_same_buffers_differ_by_length_root_and_operator) {
+  Job job(GetParam());
+  const auto ranks = static_cast<std::uint64_t>(job.size());
+  std::atomic<int> wrong{0};
+  job.run([&](Collective& collective, int rank) {
+    const std::vector<std::uint64_t> mine(8, 1);
+    std::vector<std::uint64_t> result(8);
+    for (const std::size_t count : {5, 3, 8})
+      for (const std::uint64_t more : {0, 7}) {
+        const auto from = std::span(mine).first(count);
+        const auto to = std::span(result).first(count);
+        std::vector<std::uint64_t> expected(8);
+        std::fill_n(expected.begin(), count, ranks + more * (ranks - 1));
+        std::ranges::fill(result, 0);
+        if (collective.allreduce(from, to, SumAndMore{more}) != Outcome::ok || result != expected) ++wrong;
+        for (const int root : {0, job.size() - 1}) {
+          std::ranges::fill(result, 0);
+          if (collective.reduce(from, to, SumAndMore{more}, root) != Outcome::ok) ++wrong;
+          if (rank == root && result != expected) ++wrong;
+        }
       }
   });
   EXPECT_EQ(wrong, 0);
