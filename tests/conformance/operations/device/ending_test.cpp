@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -46,8 +47,9 @@ TEST(Ending, waits_for_a_rank_that_computes_in_another_thread) {
 }
 
 TEST(Ending, leaves_messages_where_ranks_of_the_only_thread_find_them) {
-  for (const std::size_t size : {std::size_t{8}, std::size_t{300}, std::size_t{6'000}}) {
+  for (const std::size_t longest : {std::size_t{8}, std::size_t{300}, std::size_t{6'000}}) {
     Ranks<Endpoint> ranks(2, with_no_surprises(kShort));
+    const std::size_t size = std::min(longest, ranks.endpoint(0).attributes().packet_bytes);
     CompletionQueue inbox;
     const RemoteCompletion remote = ranks.runtime(1).expose(inbox, {.id = 1});
     for (std::uint64_t number = 0; number < 3; ++number)
