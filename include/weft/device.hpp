@@ -37,9 +37,10 @@ class WEFT_API Device {
   /// Returns true when every active message and send that was posted on this device before the call has been
   /// consumed by its peer, or has ended otherwise. This includes posts in the backlog and large messages,
   /// also those without a completion object, whose buffers may be reused from then on. A large send counts as
-  /// consumed when its receive has it. Puts, gets and atomic operations (see flush()), receives, and
-  /// operations that are posted meanwhile are not considered. With the attribute rendezvous_device, large
-  /// messages of all devices are considered.
+  /// consumed when its receive has it; over networks that put large messages (attribute rendezvous), where
+  /// the bytes lie in the receiver's memory, just before its program is told. Puts, gets and atomic
+  /// operations (see flush()), receives, and operations that are posted meanwhile are not considered. With
+  /// the attribute rendezvous_device, large messages of all devices are considered.
   ///
   /// Any thread, also inside handlers; never waits and does not progress: this rank and its peers must
   /// progress for it to become true. May return false now and then although it holds. Over libfabric it also

@@ -143,7 +143,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::segment_size, .name = "segment_size", .type = AttributeType::size, .default_value = "256M",
     .unit = "bytes", .minimum = kMebi, .maximum = 1024 * kGibi, .help = "address range of a rank's shared segment; memory is used only when touched"},
   AttributeRow{.id = Attribute::rendezvous, .name = "rendezvous", .type = AttributeType::choice, .default_value = "auto",
-    .choices = "auto|read|copy|put", .help = "how large messages move: read from the sender's memory (cross-memory attach, where permitted), copied through packets, or put into the receiver's memory by a network that can do it (ofi); auto: fetched or put by a network that can do it (tcp, ofi, ibv), else by the way that has been faster, by peer and size"},
+    .choices = "auto|read|copy|put", .help = "how large messages move: read from the sender's memory (cross-memory attach, where permitted), copied through packets, or put into the receiver's memory by a network that can do it (ofi, ibv); auto: fetched or put by a network that can do it (tcp, ofi, ibv), else by the way that has been faster, by peer and size"},
   AttributeRow{.id = Attribute::rendezvous_bytes, .name = "rendezvous_bytes", .type = AttributeType::size, .default_value = "0",
     .unit = "bytes", .minimum = 0, .maximum = kGibi, .help = "large active messages of one peer that one device fetches into buffers at a time, in bytes that have not come yet; whatever it is, one message is; 0: what the caches hold, shared by the peers that have more"},
   AttributeRow{.id = Attribute::rendezvous_device, .name = "rendezvous_device", .type = AttributeType::integer, .default_value = "-1",

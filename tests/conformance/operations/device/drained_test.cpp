@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string_view>
 #include <thread>
 
 namespace weft {
@@ -104,9 +105,11 @@ TEST(Drained, is_waited_for_while_another_thread_receives) {
     ++sent;
     if (round % 2 == 0) {
       ranks.endpoint(0).wait_drained();
-      // A network that puts large messages tells their sender when the bytes are there, just before the
-      // receiver.
-      EXPECT_TRUE(test::until([&] { return counter.value() == sent; }, [] {}));
+      // Networks that put large messages tell the sender when the bytes are there, just before the receiver.
+      if (std::string_view(ranks.runtime(0).network()) == "ibv")
+        EXPECT_TRUE(test::until([&] { return counter.value() == sent; }, [] {}));
+      else
+        EXPECT_EQ(counter.value(), sent);
     } else {
       EXPECT_TRUE(ranks.endpoint(0).wait_drained(test::kHangGuard));
     }
