@@ -70,7 +70,7 @@ function(weft_compile_together target)
 endfunction()
 
 # weft_precompile(<target> <headers>...): what most files of the target include, with these of the standard library, is
-# compiled once, where no compiler cache serves better: more than half of what the library's files take is to read these. Files
+# compiled once, where no compiler cache serves better. Not for libraries, where other functions are inlined then. Files
 # include what they use all the same: they are compiled without it, too.
 function(weft_precompile target)
   if(WEFT_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
