@@ -76,13 +76,15 @@ TEST_P(Collectives, one_after_another_over_the_same_buffers_differ_by_length_roo
   const auto ranks = static_cast<std::uint64_t>(job.size());
   std::atomic<int> wrong{0};
   job.run([&](Collective& collective, int rank) {
-    const std::vector<std::uint64_t> mine(8, 1);
-    std::vector<std::uint64_t> result(8);
-    for (const std::size_t count : {5, 3, 8})
+    constexpr std::size_t kMost = 20'000;
+    const std::vector<std::uint64_t> mine(kMost, 1);
+    std::vector<std::uint64_t> result(kMost);
+    // The longer ones are laid out as graphs, of which the last is kept for calls of the same.
+    for (const std::size_t count : {std::size_t{5}, std::size_t{3}, std::size_t{8}, kMost, kMost / 2})
       for (const std::uint64_t more : {0, 7}) {
         const auto from = std::span(mine).first(count);
         const auto to = std::span(result).first(count);
-        std::vector<std::uint64_t> expected(8);
+        std::vector<std::uint64_t> expected(kMost);
         std::fill_n(expected.begin(), count, ranks + more * (ranks - 1));
         std::ranges::fill(result, 0);
         if (collective.allreduce(from, to, SumAndMore{more}) != Outcome::ok || result != expected) ++wrong;
