@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::network::session {
@@ -103,18 +104,20 @@ std::vector<Port::Unconsumed> SessionDevice::unconsumed() {
 
 void SessionDevice::say_goodbye() noexcept {
   const base::Deadline deadline(kGoodbyeSeconds);
-  if (is_stopped()) return;
   std::vector<Link*> waiting;
-  for (Link* link = links_.first(); link != nullptr; link = link->next)
-    if (link->hello_sent && link->rank != context_.shared.peers.rank()) waiting.push_back(link);
-  while (!deadline.passed()) {
+  for (bool has_begun = false; !deadline.passed(); ::sched_yield()) {
+    const Guard guard(lock_, false);  // the courier goes on until all devices have said it
+    if (!guard) continue;
+    if (is_stopped()) return;
+    if (!std::exchange(has_begun, true))
+      for (Link* link = links_.first(); link != nullptr; link = link->next)
+        if (link->hello_sent && link->rank != context_.shared.peers.rank()) waiting.push_back(link);
     std::erase_if(waiting, [&](Link* link) {
       return context_.shared.peers.has_left(link->rank) ||
              transport_->transmit(*link, context_.header(Kind::goodbye, 0, 0), {}) != Sent::later;
     });
     drive();
     if (waiting.empty() && !transport_->is_carrying()) return;
-    ::sched_yield();
   }
 }
 
