@@ -24,18 +24,28 @@ class Peers {
  public:
   explicit Peers(int ranks)
       : ranks_(static_cast<unsigned>(ranks)), are_met_(std::make_unique<std::atomic<bool>[]>(ranks_)) {}
-  /// Any number; any thread.
+  /// Any number; any thread. Writes only the first time: threads that post share the line.
   [[gnu::always_inline]] inline void note(int rank) const noexcept {
-    if (static_cast<unsigned>(rank) < ranks_) [[likely]]
-      are_met_[static_cast<unsigned>(rank)].store(true, std::memory_order_relaxed);
+    if (static_cast<unsigned>(rank) < ranks_ && !has_met(rank)) [[unlikely]]
+      meet(rank);
   }
   [[nodiscard]] bool has_met(int rank) const noexcept {
     return are_met_[static_cast<unsigned>(rank)].load(std::memory_order_relaxed);
   }
+  /// Changes whenever a rank has been noted for the first time.
+  [[nodiscard]] std::uint32_t changes() const noexcept { return changes_.load(std::memory_order_acquire); }
 
  private:
+  /// No call, for which posts would have to save registers.
+  [[gnu::always_inline]] inline void meet(int rank) const noexcept {
+    are_met_[static_cast<unsigned>(rank)].store(true, std::memory_order_relaxed);
+    // Pairs with the acquire in changes().
+    changes_.fetch_add(1, std::memory_order_release);
+  }
+
   const unsigned ranks_;
   const std::unique_ptr<std::atomic<bool>[]> are_met_;
+  mutable std::atomic<std::uint32_t> changes_{0};
 };
 
 /// Keeps the ranks that have failed until progress has thrown for them, which it does for those that are
@@ -45,13 +55,16 @@ class FailedRanks final : public weft::Completion {
   ~FailedRanks() override { retire(); }
   void signal(weft::Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return any_.load(std::memory_order_acquire); }
-  /// Throws peer_failure_error for the first of them that is a peer.
+  /// Throws peer_failure_error for the first of them that is a peer. Locks nothing when there was none at the
+  /// last look, and no rank has become a peer since.
   void throw_next(const Peers& peers);
 
  private:
+  static constexpr std::uint64_t kNeverLooked = ~std::uint64_t{0};
   std::mutex mutex_;
   std::vector<int> ranks_;
   std::atomic<bool> any_{false};
+  std::atomic<std::uint64_t> none_at_{kNeverLooked};  // changes of the peers at a look that has found none
 };
 
 /// The numbers of remote completions, which are the ids under which weft exposes the objects.

@@ -87,18 +87,21 @@ void FailedRanks::signal(weft::Message& message) noexcept {
   {
     const std::lock_guard lock(mutex_);
     ranks_.push_back(message.peer());
+    none_at_.store(kNeverLooked, std::memory_order_relaxed);
     any_.store(true, std::memory_order_release);
   }
   notify_waiters();
 }
 
 void FailedRanks::throw_next(const Peers& peers) {
+  const std::uint32_t changes = peers.changes();
+  if (none_at_.load(std::memory_order_relaxed) == changes) return;
   int rank = -1;
   {
     const std::lock_guard lock(mutex_);
     const auto found =
         std::find_if(ranks_.begin(), ranks_.end(), [&](int failed) { return peers.has_met(failed); });
-    if (found == ranks_.end()) return;
+    if (found == ranks_.end()) return none_at_.store(changes, std::memory_order_relaxed);
     rank = *found;
     ranks_.erase(found);
     any_.store(!ranks_.empty(), std::memory_order_release);
