@@ -10,20 +10,9 @@ namespace weft::test::verbs {
 
 namespace {
 
-constexpr std::size_t kRouteHeader = 40;  // in front of what a datagram brings
-
 void ring(int descriptor) {
   const std::uint64_t one = 1;
   static_cast<void>(!::write(descriptor, &one, sizeof one));
-}
-
-ibv_wc entry_of(const QueuePair& pair, std::uint64_t id, ibv_wc_opcode opcode, ibv_wc_status status) {
-  ibv_wc entry{};
-  entry.wr_id = id;
-  entry.status = status;
-  entry.opcode = opcode;
-  entry.qp_num = pair.qp_num;
-  return entry;
 }
 
 ibv_wc_opcode opcode_of(ibv_wr_opcode opcode) {
@@ -38,9 +27,16 @@ ibv_wc_opcode opcode_of(ibv_wr_opcode opcode) {
   }
 }
 
-std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
-
 }  // namespace
+
+ibv_wc entry_of(const QueuePair& pair, std::uint64_t id, ibv_wc_opcode opcode, ibv_wc_status status) {
+  ibv_wc entry{};
+  entry.wr_id = id;
+  entry.status = status;
+  entry.opcode = opcode;
+  entry.qp_num = pair.qp_num;
+  return entry;
+}
 
 Fabric& Fabric::instance() {
   static Fabric fabric;
@@ -59,6 +55,28 @@ bool Fabric::refuses(std::uint32_t Faults::*objects) {
   --(faults_.*objects);
   errno = ENOMEM;
   return true;
+}
+
+std::uint32_t Fabric::limit(std::uint32_t Faults::*objects, std::uint32_t otherwise) {
+  const std::lock_guard lock(mutex_);
+  return faults_.*objects != 0 ? faults_.*objects : otherwise;
+}
+
+std::size_t Fabric::posted_receives() {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const ReceiveQueue* const queue : receive_queues_) count += queue->receives.size();
+  return count;
+}
+
+void Fabric::add(ReceiveQueue& queue) {
+  const std::lock_guard lock(mutex_);
+  receive_queues_.insert(&queue);
+}
+
+void Fabric::remove(ReceiveQueue& queue) {
+  const std::lock_guard lock(mutex_);
+  receive_queues_.erase(&queue);
 }
 
 void Fabric::add(QueuePair& pair) {
@@ -210,6 +228,8 @@ int Fabric::poll(CompletionQueue& queue, std::span<ibv_wc> entries) {
 
 void Fabric::complete(ibv_cq* queue, const ibv_wc& entry) {
   auto& of = static_cast<CompletionQueue&>(*queue);
+  if (of.entries.size() == static_cast<std::size_t>(of.cqe))
+    return add_event(IBV_EVENT_CQ_ERR, of.context, nullptr);
   of.entries.push_back(entry);
   if (!of.is_armed) return;
   of.is_armed = false;
@@ -231,157 +251,6 @@ void Fabric::fail(QueuePair& pair) {
     complete_send(pair, pair.sends.front(), IBV_WC_WR_FLUSH_ERR);
   for (; !pair.receives.empty(); pair.receives.pop_front())
     complete(pair.recv_cq, entry_of(pair, pair.receives.front().id, IBV_WC_RECV, IBV_WC_WR_FLUSH_ERR));
-}
-
-QueuePair* Fabric::peer_of(const QueuePair& from) const {
-  const auto found = pairs_.find(from.peer);
-  return found != pairs_.end() && found->second->state != IBV_QPS_ERR ? found->second : nullptr;
-}
-
-bool Fabric::covers(std::uint32_t key, std::uint64_t address, std::size_t size, int access,
-                    const ibv_pd* domain) const {
-  const auto found = registrations_.find(key);
-  if (found == registrations_.end()) return false;
-  const ibv_mr& registration = *found->second.registration;
-  const auto begin = reinterpret_cast<std::uint64_t>(registration.addr);
-  return registration.pd == domain && (found->second.access & access) == access && address >= begin &&
-         size <= registration.length && address - begin <= registration.length - size;
-}
-
-bool Fabric::gather(const QueuePair& from, const Send& send, std::vector<std::byte>& bytes) const {
-  bytes = send.inlined;
-  if ((send.request.send_flags & IBV_SEND_INLINE) != 0) return true;
-  for (const ibv_sge& piece : send.pieces) {
-    if (!covers(piece.lkey, piece.addr, piece.length, 0, from.pd)) return false;
-    bytes.insert(bytes.end(), at(piece.addr), at(piece.addr) + piece.length);
-  }
-  return true;
-}
-
-void Fabric::carry_all() {
-  for (QueuePair* const pair : std::vector<QueuePair*>(busy_.begin(), busy_.end())) carry(*pair);
-}
-
-void Fabric::carry(QueuePair& from) {
-  while (!from.sends.empty() && carry_first(from) == Carried::yes) {
-  }
-  if (from.sends.empty()) busy_.erase(&from);
-}
-
-Fabric::Carried Fabric::carry_first(QueuePair& from) {
-  if (from.state == IBV_QPS_ERR) {
-    fail(from);
-    return Carried::yes;
-  }
-  const Send& first = from.sends.front();
-  Carried carried = Carried::yes;
-  if (from.qp_type == IBV_QPT_UD && (from.state == IBV_QPS_SQE || faults_.fail_datagrams != 0)) {
-    complete_send(from, first, from.state == IBV_QPS_SQE ? IBV_WC_WR_FLUSH_ERR : IBV_WC_LOC_QP_OP_ERR);
-    if (faults_.fail_datagrams != 0) --faults_.fail_datagrams;
-    from.state = IBV_QPS_SQE;
-  } else if (from.qp_type == IBV_QPT_UD) {
-    send_datagram(from, first);
-  } else if (faults_.fail_sends != 0 || peer_of(from) == nullptr || peer_of(from)->peer != from.qp_num) {
-    if (faults_.fail_sends != 0) --faults_.fail_sends;
-    complete_send(from, first, IBV_WC_RETRY_EXC_ERR);
-    from.state = IBV_QPS_ERR;
-  } else {
-    carried = first.request.opcode == IBV_WR_SEND ? send(from, first) : access(from, first);
-  }
-  if (carried == Carried::yes && !from.sends.empty()) from.sends.pop_front();
-  return carried;
-}
-
-Fabric::Carried Fabric::send(QueuePair& from, const Send& send) {
-  QueuePair& to = *peer_of(from);
-  auto& queue = static_cast<ReceiveQueue&>(*to.srq);
-  if (to.state < IBV_QPS_RTR || queue.receives.empty() || is_turn(faults_.no_receiver, messages_))
-    return Carried::later;
-  std::vector<std::byte> bytes;
-  if (!gather(from, send, bytes)) {
-    complete_send(from, send, IBV_WC_LOC_PROT_ERR);
-    from.state = IBV_QPS_ERR;
-    return Carried::yes;
-  }
-  const Receive receive = queue.receives.front();
-  queue.receives.pop_front();
-  const bool fits = bytes.size() <= receive.piece.length;
-  const bool may_write =
-      covers(receive.piece.lkey, receive.piece.addr, receive.piece.length, IBV_ACCESS_LOCAL_WRITE, to.pd);
-  ibv_wc entry = entry_of(to, receive.id, IBV_WC_RECV,
-                          !may_write ? IBV_WC_LOC_PROT_ERR
-                          : fits     ? IBV_WC_SUCCESS
-                                     : IBV_WC_LOC_LEN_ERR);
-  entry.byte_len = static_cast<std::uint32_t>(bytes.size());
-  if (entry.status == IBV_WC_SUCCESS && !bytes.empty())
-    std::memcpy(at(receive.piece.addr), bytes.data(), bytes.size());
-  complete(to.recv_cq, entry);
-  complete_send(from, send, entry.status == IBV_WC_SUCCESS ? IBV_WC_SUCCESS : IBV_WC_REM_INV_REQ_ERR);
-  if (entry.status != IBV_WC_SUCCESS) to.state = from.state = IBV_QPS_ERR;
-  return Carried::yes;
-}
-
-void Fabric::send_datagram(QueuePair& from, const Send& send) {
-  std::vector<std::byte> bytes(kRouteHeader);
-  std::vector<std::byte> payload;
-  const bool is_known = gather(from, send, payload);
-  bytes.insert(bytes.end(), payload.begin(), payload.end());
-  const auto found = pairs_.find(send.request.wr.ud.remote_qpn);
-  const bool is_lost = is_turn(faults_.lose_datagrams, datagrams_) || !is_known || found == pairs_.end() ||
-                       found->second->key != send.request.wr.ud.remote_qkey;
-  const int copies = is_turn(faults_.double_datagrams, datagrams_) ? 2 : 1;
-  for (int copy = 0; copy < copies && !is_lost; ++copy) {
-    QueuePair& to = *found->second;
-    if (to.receives.empty() || to.receives.front().piece.length < bytes.size()) break;
-    const Receive receive = to.receives.front();
-    to.receives.pop_front();
-    std::memcpy(at(receive.piece.addr), bytes.data(), bytes.size());
-    ibv_wc entry = entry_of(to, receive.id, IBV_WC_RECV, IBV_WC_SUCCESS);
-    entry.byte_len = static_cast<std::uint32_t>(bytes.size());
-    complete(to.recv_cq, entry);
-  }
-  complete_send(from, send, is_known ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR);
-}
-
-/// Reads and writes of the peer's memory. The immediate of a write takes a receive.
-Fabric::Carried Fabric::access(QueuePair& from, const Send& send) {
-  QueuePair& to = *peer_of(from);
-  auto& queue = static_cast<ReceiveQueue&>(*to.srq);
-  const bool is_read = send.request.opcode == IBV_WR_RDMA_READ;
-  const bool has_immediate = send.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-  if (to.state < IBV_QPS_RTR) return Carried::later;
-  if (has_immediate && (queue.receives.empty() || is_turn(faults_.no_receiver, messages_)))
-    return Carried::later;
-  const ibv_sge& piece = send.pieces.front();
-  const auto& remote = send.request.wr.rdma;
-  std::vector<std::byte> bytes;
-  ibv_wc_status status = IBV_WC_SUCCESS;
-  if (is_read ? !covers(piece.lkey, piece.addr, piece.length, IBV_ACCESS_LOCAL_WRITE, from.pd)
-              : !gather(from, send, bytes))
-    status = IBV_WC_LOC_PROT_ERR;
-  else if (!covers(remote.rkey, remote.remote_addr, is_read ? piece.length : bytes.size(),
-                   is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE, to.pd))
-    status = IBV_WC_REM_ACCESS_ERR;
-  if (status != IBV_WC_SUCCESS)
-    from.state = IBV_QPS_ERR;
-  else if (is_read)
-    std::memcpy(at(piece.addr), at(remote.remote_addr), piece.length);
-  else if (!bytes.empty())
-    std::memcpy(at(remote.remote_addr), bytes.data(), bytes.size());
-  if (status == IBV_WC_REM_ACCESS_ERR) {
-    to.state = IBV_QPS_ERR;
-    add_event(IBV_EVENT_QP_ACCESS_ERR, to.context, &to);
-  }
-  if (status == IBV_WC_SUCCESS && has_immediate) {
-    ibv_wc entry = entry_of(to, queue.receives.front().id, IBV_WC_RECV_RDMA_WITH_IMM, status);
-    queue.receives.pop_front();
-    entry.wc_flags = IBV_WC_WITH_IMM;
-    entry.imm_data = send.request.imm_data;
-    entry.byte_len = static_cast<std::uint32_t>(bytes.size());
-    complete(to.recv_cq, entry);
-  }
-  complete_send(from, send, status);
-  return Carried::yes;
 }
 
 }  // namespace weft::test::verbs

@@ -1,7 +1,8 @@
 // A double of verbs: devices of one process, between whose queue pairs work requests are carried out in
 // memory, as verbs say; it fails on request. What is wrong by the rules of verbs completes with the error
 // that a device would report: keys that name no registration, messages that are longer than their buffer,
-// peers that are gone.
+// peers that are gone; a completion queue that overflows is lost.
+// Sources: fabric.cpp, carrying.cpp.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -32,11 +33,15 @@ struct Faults {
       0;  // so many of the work requests to come fail, as if the peer were out of reach
   std::uint32_t fail_datagrams =
       0;                           // so many of the datagrams to come fail, and their queue pair stops (SQE)
+  std::uint32_t too_long = 0;      // so many of the messages to come are longer than their buffer
   bool hides_completions = false;  // polls find nothing
   // So many of the next calls that make one of these fail:
   std::uint32_t refuse_pairs = 0;
   std::uint32_t refuse_routes = 0;
   std::uint32_t refuse_registrations = 0;
+  // Entries that queues of networks to come have at most; 0: as many as soft-RoCE's.
+  std::uint32_t most_receives = 0;
+  std::uint32_t most_completions = 0;
 };
 
 /// Threads that are inside calls of one object. A second one would wait in the lock of a provider.
@@ -80,6 +85,10 @@ struct Channel : ibv_comp_channel {
   CompletionQueue* queue = nullptr;
 };
 
+[[nodiscard]] inline std::byte* at(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
+[[nodiscard]] ibv_wc entry_of(const QueuePair& pair, std::uint64_t id, ibv_wc_opcode opcode,
+                              ibv_wc_status status);
+
 class Fabric {
  public:
   static Fabric& instance();
@@ -87,8 +96,15 @@ class Fabric {
   void set(const Faults& faults);
   /// Returns true when the next call that makes such an object shall fail, with errno.
   [[nodiscard]] bool refuses(std::uint32_t Faults::*objects);
+  /// Returns how many entries a queue has at most.
+  [[nodiscard]] std::uint32_t limit(std::uint32_t Faults::*objects, std::uint32_t otherwise);
   /// Work requests that have failed so far.
   [[nodiscard]] std::uint64_t failed() const noexcept { return failed_; }
+  /// Messages that were carried so far, and receive buffers that are posted now, of all devices.
+  [[nodiscard]] std::uint64_t carried() const noexcept { return carried_; }
+  [[nodiscard]] std::size_t posted_receives();
+  /// Brings a datagram to every queue pair for datagrams, as if a stranger had sent it.
+  void bring(std::span<const std::byte> datagram);
   /// Calls so far that found another thread inside the same object.
   [[nodiscard]] std::uint64_t met() const noexcept { return met_; }
   /// Raises an event of all queue pairs that were given `pair_context`; null: of all devices.
@@ -103,6 +119,8 @@ class Fabric {
   int modify(QueuePair& pair, const ibv_qp_attr& attributes, int which);
   void add(QueuePair& pair);
   void remove(QueuePair& pair);
+  void add(ReceiveQueue& queue);
+  void remove(ReceiveQueue& queue);
   void add(ibv_mr& registration, int access);
   void remove(ibv_mr& registration);
   void open(ibv_context& context);
@@ -135,6 +153,8 @@ class Fabric {
   Carried carry_first(QueuePair& from);
   Carried send(QueuePair& from, const Send& send);
   void send_datagram(QueuePair& from, const Send& send);
+  /// Returns false when the queue pair has no buffer for it.
+  bool deliver_datagram(QueuePair& to, std::span<const std::byte> payload);
   Carried access(QueuePair& from, const Send& send);
   void complete_send(QueuePair& from, const Send& send, ibv_wc_status status);
   void complete(ibv_cq* queue, const ibv_wc& entry);
@@ -152,7 +172,8 @@ class Fabric {
   std::minstd_rand random_;
   std::map<std::uint32_t, QueuePair*> pairs_;          // by number
   std::map<std::uint32_t, Registered> registrations_;  // by key
-  std::set<QueuePair*> busy_;                          // with sends that are not carried out
+  std::set<const ReceiveQueue*> receive_queues_;
+  std::set<QueuePair*> busy_;  // with sends that are not carried out
   std::map<ibv_context*, std::deque<ibv_async_event>> events_;
   std::uint32_t next_pair_ = 16;
   std::uint32_t next_key_ = 0x100;
@@ -160,6 +181,7 @@ class Fabric {
   std::uint64_t datagrams_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t failed_ = 0;
+  std::atomic<std::uint64_t> carried_{0};
   std::atomic<std::uint64_t> met_{0};
 };
 

@@ -72,8 +72,8 @@ int close_device(ibv_context* context) {
 int query_device(ibv_context*, ibv_device_attr* limits) {
   *limits = {};
   limits->phys_port_cnt = 1;
-  limits->max_cqe = 32767;
-  limits->max_srq_wr = 32768;
+  limits->max_cqe = static_cast<int>(Fabric::instance().limit(&Faults::most_completions, 32767));
+  limits->max_srq_wr = static_cast<int>(Fabric::instance().limit(&Faults::most_receives, 32768));
   limits->max_qp_rd_atom = 128;
   limits->max_qp_init_rd_atom = 128;
   return 0;
@@ -176,10 +176,13 @@ ibv_srq* create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
   made->context = domain->context;
   made->pd = domain;
   made->most = wanted->attr.max_wr;
+  Fabric::instance().add(*made);
   return made;
 }
 int destroy_srq(ibv_srq* queue) {
-  delete static_cast<ReceiveQueue*>(queue);
+  auto* const made = static_cast<ReceiveQueue*>(queue);
+  Fabric::instance().remove(*made);
+  delete made;
   return 0;
 }
 
