@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace weft::core {
@@ -32,10 +33,18 @@ class RendezvousLanding : public ::testing::Test {
     };
   }
   void step() { messages_.step({.exclusive = true}); }
-  void receive() {
+  void receive(int peer = 1) {
     const Rts rts{0x1000, kPayloadBytes, {4, 1}, 2, 0, 1};
-    ASSERT_TRUE(messages_.receiver().fetch({1, rts, 0, room_, &ended_, nullptr}));
+    ASSERT_TRUE(messages_.receiver().fetch({peer, rts, 0, room_, &ended_, nullptr}));
     step();
+  }
+  /// An active message to the handle.
+  void announce(const RemoteCompletion& to, std::uint32_t request) {
+    const Rts rts{0x1000, kPayloadBytes, {request, 1}, 2, 0, 1};
+    Message arrival;
+    detail::MessageAccess::set_view(arrival, Operation::active_message, 1, 0,
+                                    reinterpret_cast<const std::byte*>(&rts), sizeof rts, nullptr, 0);
+    ASSERT_TRUE(messages_.on_rts(detail::handle_word(to, 0), arrival, device_.sink));
   }
   [[nodiscard]] ClearToPut cleared() const {
     ClearToPut clear{};
@@ -69,7 +78,7 @@ class RendezvousLanding : public ::testing::Test {
     step();
   }
 
-  test::Device device_;
+  test::Device device_{16, kPayloadBytes};  // active messages get a buffer one after the other
   const Context context_ = [this] {
     Context context = device_.context;
     context.transfer = Transfer::put;
@@ -130,6 +139,40 @@ TEST_F(RendezvousLanding, of_a_sender_that_is_lost_is_closed) {
   land(cleared().transfer);
   EXPECT_EQ(device_.sink.rejected, 1);
   EXPECT_EQ(ended_.count, 1);
+}
+
+TEST_F(RendezvousLanding, of_a_sender_that_is_lost_stays_open_for_the_next_who_has_its_record) {
+  receive();
+  bool has_changed_hands = false;
+  // While rank 1 is asked for, its message ends, and one of rank 2 begins.
+  device_.port.on_gone = [&](int peer) {
+    if (!std::exchange(has_changed_hands, true)) {
+      land(cleared().transfer);
+      device_.port.sent.clear();
+      receive(2);
+    }
+    return peer == 1;
+  };
+  messages_.complete_lost_operations(test::all_is_over.data());
+  ASSERT_TRUE(has_changed_hands);
+  EXPECT_EQ(ended_.count, 1);
+  EXPECT_EQ(device_.port.landings.size(), 1U);
+  land(cleared().transfer);
+  EXPECT_EQ(ended_.count, 2);
+  EXPECT_EQ(ended_.outcome, Outcome::ok);
+}
+
+TEST_F(RendezvousLanding, that_is_filled_makes_room_for_the_next_active_message) {
+  const RemoteCompletion remote = device_.exposures.expose(ended_, 3, 0);
+  for (std::uint32_t request = 0; request < 4; ++request) announce(remote, request);
+  for (int arrived = 1; arrived <= 4; ++arrived) {
+    for (int count = 0; count < 3; ++count) step();
+    ASSERT_EQ(device_.port.sent.size(), 1U) << arrived;
+    const RequestName transfer = cleared().transfer;
+    device_.port.sent.clear();
+    land(transfer);
+    EXPECT_EQ(ended_.count, arrived);
+  }
 }
 
 TEST_F(RendezvousLanding, is_named_to_the_sender_when_there_is_room_for_the_message) {
