@@ -56,6 +56,17 @@ TEST(Exchange, a_rank_that_leaves_after_it_arrived_does_not_fail_the_collective)
   EXPECT_EQ(text(*outcome->gathered), "ab");
 }
 
+TEST(Exchange, a_collective_is_dropped_once_all_who_are_left_have_taken_it) {
+  Exchange exchange{3};
+  exchange.leave(2, "exited with code 0");
+  const auto number = exchange.arrive(0, CollectiveKind::barrier, {});
+  exchange.arrive(1, CollectiveKind::barrier, {});
+  EXPECT_TRUE(exchange.take(1, number).has_value());
+  EXPECT_TRUE(exchange.is_decided(number)) << "rank 0 may still ask";
+  EXPECT_TRUE(exchange.take(0, number).has_value());
+  EXPECT_FALSE(exchange.is_decided(number)) << "nobody can ask any more";
+}
+
 TEST(Exchange, different_calls_fail_for_everybody) {
   Exchange exchange{2};
   const auto number = exchange.arrive(0, CollectiveKind::allgather, bytes("abcd"));

@@ -74,6 +74,16 @@ TEST(GoneContexts, are_forgotten_before_their_numbers_are_given_again) {
   EXPECT_FALSE(gone.has(0)) << "all of them are given again next";
 }
 
+TEST(GoneContexts, that_end_while_a_message_is_stored_are_noticed_behind_it) {
+  GoneContexts gone(kNumbers);
+  gone.add({1, 1});
+  const std::uint32_t before = gone.ended();
+  EXPECT_FALSE(gone.has_ended_more(before));
+  gone.add({2, 1});
+  EXPECT_TRUE(gone.has_ended_more(before));
+  EXPECT_FALSE(gone.has_ended_more(gone.ended()));
+}
+
 TEST(GoneContexts, are_known_at_every_moment_while_others_end) {
   GoneContexts gone(kNumbers);
   std::atomic<std::uint32_t> newest{0};

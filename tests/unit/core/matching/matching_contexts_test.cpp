@@ -139,6 +139,21 @@ TEST(MatchingContexts, of_agreed_numbers_that_are_still_here_are_refused) {
                {"no 3 numbers from here"});
 }
 
+TEST(MatchingContexts, take_reserved_numbers_as_they_were_reserved_or_not_at_all) {
+  MatchingContexts contexts(2);
+  const ContextNumbers numbers = contexts.reserve(1, 4);
+  for (const ContextNumbers& others :
+       {ContextNumbers{numbers.first, 1}, {numbers.first, 3}, {numbers.first + 1, 1}})
+    expect_names(error_of([&] { static_cast<void>(contexts.open(some_runtime(), others, {})); }),
+                 {"has the number still", "rank 1"});
+  ContextState& state = contexts.open(some_runtime(), numbers, {});
+  contexts.give_back(numbers);
+  EXPECT_NE(contexts.first_open(), "") << "what is open is not given back";
+  expect_names(error_of([&] { static_cast<void>(contexts.open(some_runtime(), numbers, {})); }),
+               {"has the number still"});
+  contexts.close(state);
+}
+
 TEST(MatchingContexts, learn_that_a_member_they_need_has_failed) {
   MatchingContexts contexts(4);
   const auto open = [&](std::uint32_t key, bool needs, std::vector<int> members) -> ContextState& {
