@@ -45,7 +45,11 @@ error_t progress_on(endpoint_impl_t& place) {
   const bool has_moved = place.endpoint.progress() != 0;
   if (RefusedNodes::any()) [[unlikely]]
     RefusedNodes::run_again();
-  if (place.runtime.failed.ready()) [[unlikely]]
+  // Before ends are told: of a rank that it throws for none is told as done.
+  const bool has_failures = place.runtime.failed.ready();
+  if (place.runtime.network_ends->any()) [[unlikely]]
+    place.runtime.network_ends->tell(place.runtime.runtime);
+  if (has_failures) [[unlikely]]
     place.runtime.failed.throw_next(place.peers);
   return has_moved ? errorcode_t::done : errorcode_t::retry;
 }
@@ -54,6 +58,8 @@ error_t progress_on(endpoint_impl_t& place) {
 
 status_t post_put_x::call() const {
   endpoint_impl_t& place = endpoint_of_post(*this);
+  if (is_for_network(*this)) [[unlikely]]
+    return post_for_network(place, *this);
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);
   weft::AccessOptions options = access_of(*this, place, mode, "post_put");

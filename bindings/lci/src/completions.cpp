@@ -1,5 +1,6 @@
 #include "completions.hpp"
 
+#include "network_ends.hpp"
 #include "status_queue.hpp"
 
 namespace lci {
@@ -40,6 +41,20 @@ struct Registration {
 };
 std::mutex registered_mutex;
 std::vector<Registration> registered;
+
+/// Progresses until the object is ready, and tells ends of operations as progress() does.
+void await(weft::Synchronizer& synchronizer, endpoint_impl_t& place) {
+  struct Wait {
+    weft::Synchronizer& synchronizer;
+    runtime_impl_t& runtime;
+  } const wait{synchronizer, place.runtime};
+  const auto is_ready = [](const void* context) noexcept {
+    const auto& [awaited, runtime] = *static_cast<const Wait*>(context);
+    if (runtime.network_ends->any()) runtime.network_ends->tell(runtime.runtime);
+    return awaited.ready();
+  };
+  static_cast<void>(place.endpoint.wait_condition({is_ready, &wait, &synchronizer, {"a synchronizer"}}));
+}
 
 /// The new object, which delivers as the runtime does that it was allocated with.
 template <class Kind, class... More>
@@ -142,7 +157,9 @@ void Registered::forget(const runtime_impl_t& runtime) noexcept {
 comp_impl_t::~comp_impl_t() {
   // The library's own kinds are, or contain, weft's side of them.
   if (attr.comp_type != attr_comp_type_t::custom || completion_ == nullptr) return;
-  Registered::forget(*this);  // programs also delete objects of their own without free_comp()
+  // Programs also delete objects of their own without free_comp().
+  Registered::forget(*this);
+  NetworkEnds::forget(*this);
   delete static_cast<weft::Completion*>(completion_);
 }
 
@@ -189,6 +206,7 @@ void free_comp_x::call() const {
   if (m_comp == nullptr || m_comp->is_empty()) refuse_empty_handle("comp");
   comp_impl_t* const object = m_comp->p_impl;
   Registered::forget(*object);
+  NetworkEnds::forget(*object);
   // Before the destructor of a program's own class: nothing is to signal an object that is half gone.
   if (void* const completion = comp_access_t::completion(*object); completion != nullptr)
     static_cast<weft::Completion*>(completion)->retire();
@@ -226,9 +244,9 @@ bool sync_test_x::call() const {
 }
 void sync_wait_x::call() const {
   auto& sync = of_kind<SyncCompletion>(m_comp, attr_comp_type_t::sync, "sync_wait");
-  weft::Endpoint* const endpoint = m_do_progress ? &endpoint_of(*this).endpoint : nullptr;
+  endpoint_impl_t* const place = m_do_progress ? &endpoint_of(*this) : nullptr;
   while (!sync.test(m_p_out))
-    if (endpoint != nullptr) endpoint->wait_ready(sync.synchronizer());
+    if (place != nullptr) await(sync.synchronizer(), *place);
 }
 int64_t counter_get_x::call() const {
   return of_kind<CounterCompletion>(m_comp, attr_comp_type_t::counter, "counter_get").value();

@@ -19,6 +19,8 @@
 
 namespace lci {
 
+class NetworkEnds;
+
 /// The ranks with which this one has posted operations.
 class Peers {
  public:
@@ -175,6 +177,7 @@ class runtime_impl_t {
   runtime_attr_t attr;
   const Peers peers;
   FailedRanks failed;
+  std::unique_ptr<NetworkEnds> network_ends;
 
   net_context_impl_t net_context;
   packet_pool_impl_t pool;

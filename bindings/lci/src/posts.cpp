@@ -91,13 +91,15 @@ template <class Post>
 
 /// A post whose end is told, or that is special.
 [[gnu::noinline]] status_t post_am_told(endpoint_impl_t& place, const post_am_x& post) {
+  if (is_for_network(post)) [[unlikely]]
+    return post_for_network(place, post);
   if (is_special(place, post)) [[unlikely]]
     return post_am_with(place, fields_of(post), post.m_remote_comp, mode_of(post));
   const weft::ActiveMessageOptions options{.completion = completion_of(post.m_local_comp),
                                            .user_data = post.m_user_context,
                                            .tag = short_tag(post.m_tag, "post_am"),
                                            .may_retry = post.m_allow_retry,
-                                           .may_complete_now = may_be_done(post)};
+                                           .may_complete_now = post.m_allow_done};
   const weft::RemoteCompletion handle = place.rcomps.handle(post.m_remote_comp, place.index);
   // The compiler copies a word by itself.
   const weft::Bytes payload = payload_of(post);
@@ -209,6 +211,8 @@ namespace {
 
 status_t post_send_x::call() const {
   endpoint_impl_t& place = endpoint_of_post(*this);
+  if (is_for_network(*this)) [[unlikely]]
+    return post_for_network(place, *this);
   weft::SendOptions options{.user_data = m_user_context,
                             .policy = policy_of(m_matching_policy),
                             .engine = engine_of(m_matching_engine),
@@ -216,7 +220,7 @@ status_t post_send_x::call() const {
   if (!is_special(place, *this)) {
     options.completion = completion_of(m_local_comp);
     options.may_retry = m_allow_retry;
-    options.may_complete_now = may_be_done(*this);
+    options.may_complete_now = m_allow_done;
     return answered(code_of(place.endpoint.post_send(m_rank, m_tag, payload_of(*this), options)), *this);
   }
   // Most that have no object are sent at once.

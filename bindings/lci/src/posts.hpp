@@ -6,6 +6,7 @@
 #include <string>
 
 #include "completions.hpp"
+#include "network_ends.hpp"
 #include "objects.hpp"
 
 namespace lci {
@@ -37,18 +38,9 @@ struct Mode {
   if (comp == COMP_NULL_RETRY || !allow_posted) return {.may_retry = allow_retry};
   return {.completion = completion_of(comp), .may_retry = allow_retry, .may_be_done = allow_done};
 }
-/// Whether an operation may answer done. Not when the network has to be done with it: that is never during a
-/// post.
-template <class Post>
-bool may_be_done(const Post& post) {
-  if constexpr (requires { post.m_comp_semantic; })
-    return post.m_allow_done && post.m_comp_semantic != comp_semantic_t::network;
-  else
-    return post.m_allow_done;
-}
 template <class Post>
 Mode mode_of(const Post& post) {
-  return mode_of(post.m_local_comp, may_be_done(post), post.m_allow_posted, post.m_allow_retry);
+  return mode_of(post.m_local_comp, post.m_allow_done, post.m_allow_posted, post.m_allow_retry);
 }
 
 struct Fields {
@@ -78,6 +70,31 @@ template <class Post>
 [[gnu::always_inline]] inline status_t answered(errorcode_t code, const Post& post) {
   return make_status(code, post.m_rank, post.m_local_buffer, post.m_size, post.m_tag, post.m_user_context);
 }
+/// Whether progress is to tell the end of a post: its object is signalled when the network is done with it.
+template <class Post>
+[[nodiscard, gnu::always_inline]] inline bool is_for_network(const Post& post) noexcept {
+  return post.m_comp_semantic != comp_semantic_t::memory && post.m_allow_posted &&
+         !post.m_local_comp.is_empty();
+}
+/// Such a post. Answers posted, never retry: programs wait for the end of the operation.
+template <class Post>
+status_t post_for_network(endpoint_impl_t& place, const Post& post) {
+  NetworkEnds& ends = *place.runtime.network_ends;
+  Post told = post;
+  told.m_local_comp = comp_t(static_cast<comp_impl_t*>(&ends));
+  told.m_user_context = ends.begin(post.m_local_comp, post.m_user_context);
+  told.m_comp_semantic = comp_semantic_t::memory;
+  told.m_allow_done = told.m_allow_retry = false;
+  try {
+    const errorcode_t answer = told.call().error.errorcode;
+    if (answer != errorcode_t::posted) NetworkEnds::abandon(told.m_user_context);
+    return answered(answer, post);
+  } catch (...) {
+    NetworkEnds::abandon(told.m_user_context);
+    throw;
+  }
+}
+
 /// Of an operation without a completion object that has ended.
 [[nodiscard]] status_t status_with(weft::Outcome outcome, const Fields& fields, const char* operation);
 

@@ -3,6 +3,7 @@
 
 #include "completions.hpp"
 #include "job_variables.hpp"
+#include "network_ends.hpp"
 #include "objects.hpp"
 
 namespace lci {
@@ -110,7 +111,10 @@ void FailedRanks::throw_next(const Peers& peers) {
 }
 
 runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_runtime_x>& given)
-    : runtime(open()), payloads(Payloads::make(runtime)), peers(runtime.size()) {
+    : runtime(open()),
+      payloads(Payloads::make(runtime)),
+      peers(runtime.size()),
+      network_ends(std::make_unique<NetworkEnds>()) {
   const global_attr_t process = requested_attributes();
   attr.packet_return_threshold =
       given.m_packet_return_threshold.get_value_or(process.packet_return_threshold);

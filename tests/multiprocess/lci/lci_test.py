@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -71,6 +72,15 @@ class Lci(unittest.TestCase):
                                         env=environment(**variables) if variables else None)
                 self.assertEqual(result.stdout.splitlines(), ["ok"] * 3, result.stderr)
                 self.assertIn("has ended as peer_failed", result.stderr)
+
+    def test_what_the_network_is_to_be_done_with_when_a_rank_is_killed(self):
+        for network, what in (("auto", "between"), ("auto", "flooded"), ("tcp", "flooded")):
+            with self.subTest(network=network, what=what), tempfile.TemporaryDirectory() as folder:
+                variables = {} if network == "auto" else {"WEFT_NETWORK": network}
+                result = subprocess.run(
+                    [WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--", program("lci-test-resilience"), what, folder],
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_GUARD + 20, env=environment(**variables))
+                self.assertEqual(result.stdout.splitlines(), ["ok"] * 2, result.stderr)
 
     def test_ranks_without_a_launcher_find_each_other_as_with_lci(self):
         job = {"LCT_PMI_BACKEND": "tcp", "WORLD_SIZE": "2", "MASTER_PORT": "1", "WEFT_JOB_SECRET": "known to both"}

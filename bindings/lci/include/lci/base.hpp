@@ -114,8 +114,9 @@ enum class direction_t {
   IN,   ///< receive, get
 };
 /// When an operation that sends counts as complete: memory: when the local buffer may be reused; network:
-/// when the network is done with it, which is never during the post: it answers posted, and signals the
-/// object. Puts are complete when the bytes are at the target, with both.
+/// when the network is done with it, which is never during the post: it answers posted, and progress signals
+/// the object, with fatal if the peer has failed by then. Puts are complete when the bytes are at the target,
+/// with both.
 enum class comp_semantic_t { memory, buffer = memory, network };
 enum class matching_entry_type_t : unsigned { send = 0, recv = 1 };
 enum class matching_policy_t : unsigned { none = 0, rank_only = 1, tag_only = 2, rank_tag = 3, max = 4 };
