@@ -110,6 +110,8 @@ bool IbvEndpoint::connect(session::Link& link, std::span<const std::byte> addres
     connections_.remove_last();
     throw;
   }
+  // The peer may fill each class with all that the buffers have grown for before this rank polls again.
+  buffers_.post_to(*receives_);
   return true;
 } catch (const std::exception& error) {
   context_.log.error(error.what());

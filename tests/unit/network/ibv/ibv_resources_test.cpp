@@ -156,5 +156,12 @@ TEST_F(IbvResources, BuffersForWhichTheReceiveQueueHasNoRoomArePostedLater) {
   EXPECT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 2 + kMessages; }));
 }
 
+TEST_F(IbvResources, BuffersForAllThatAPeerMaySendArePostedWhenItIsMet) {
+  Stage stage(2, settings({{"ibv_credits", "64"}}));
+  ASSERT_EQ(stage.send(0, Stage::to(1, 1), payload(8, 1)), SendResult::sent);
+  constexpr std::size_t kInAllClasses = 3 * 64 + 2 * 16;
+  EXPECT_GE(Fabric::instance().posted_receives(), 2 * kInAllClasses);
+}
+
 }  // namespace
 }  // namespace weft::network::ibv
