@@ -38,9 +38,6 @@ class Fabric {
   /// Registers memory that only this rank's own transfers use; returns nothing when the provider needs no
   /// registration.
   [[nodiscard]] Owned<fid_mr> register_local(std::span<std::byte> memory);
-  /// Returns true when large payloads are read by their receivers: providers with sockets, which write into a
-  /// registration until the connection ends, even if it has been closed meanwhile.
-  [[nodiscard]] bool fetches() const noexcept { return !provider().starts_with("verbs"); }
   /// The bytes of a number that a write can bring to the peer: 8, 4 or 0.
   [[nodiscard]] std::size_t immediate_bytes() const noexcept;
   /// Returns true when remote addresses are the owner's pointers instead of offsets in the registration.

@@ -120,9 +120,7 @@ void OfiEndpoint::end_connections_with(int rank, session::SessionDevice& device)
   int drives = 0;
   do drive(device);
   while (fruitful_reads_ != 0 && ++drives < kMostDrivesAtTheEnd);
-  // What has come in part would be written by later drives, though its landing has been closed. Over verbs
-  // nothing is.
-  if (!can_fetch()) return;
+  // What has come in part would be written by later drives, though its landing has been closed.
   for (session::Link* const link : links_)
     if (link->rank == rank && !is_closed(*link)) {
       ::fi_av_remove(addresses_.get(), &link->address, 1, 0);

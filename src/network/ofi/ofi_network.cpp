@@ -88,7 +88,7 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
 Capabilities OfiNetwork::capabilities() const noexcept {
   Capabilities capabilities;
   capabilities.inline_bytes = context_.inline_bytes;
-  capabilities.can_fetch = resources_->fabric.fetches();
+  capabilities.can_fetch = true;
   capabilities.landing_bytes = resources_->fabric.immediate_bytes();
   capabilities.stages = shared().stages;
   return capabilities;

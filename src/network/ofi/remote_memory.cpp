@@ -11,17 +11,10 @@
 
 namespace weft::network::ofi {
 
-namespace {
-
-constexpr std::uint64_t kNotRead = 1;  // key of an offer that peers do not read
-
-}  // namespace
-
 Offer OfiEndpoint::offer(Bytes memory) noexcept try {
   // libfabric takes memory that it may write; peers can only read it.
   const std::span<std::byte> source{const_cast<std::byte*>(memory.data()), memory.size()};
   Fabric& fabric = context_.fabric;
-  if (!can_fetch()) return {kNotRead, fabric.register_local(source).release()};
   Owned<fid_mr> registration = fabric.register_source(source, *endpoint_);
   const std::uint64_t key = ::fi_mr_key(registration.get());
   if (key == 0 || key == FI_KEY_NOTAVAIL) return {};
@@ -73,6 +66,7 @@ AccessResult OfiEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
 }
 
 Landing OfiEndpoint::open_landing(std::span<std::byte> memory) noexcept try {
+  if (landing_bytes() == 0) return {};
   has_landings_.store(true, std::memory_order_relaxed);
   Fabric& fabric = context_.fabric;
   if (memory.size() > fabric.info().ep_attr->max_msg_size) return {};
@@ -93,6 +87,7 @@ void OfiEndpoint::close_landing(const Landing& landing) noexcept {
 
 AccessResult OfiEndpoint::land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
                                std::uint64_t token) noexcept {
+  if (landing_bytes() == 0) return AccessResult::unsupported;
   if (is_closed(link)) return AccessResult::peer_left;
   Sending* const sending = take_access(link, token);
   if (sending == nullptr) return AccessResult::no_slot;
