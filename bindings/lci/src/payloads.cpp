@@ -6,12 +6,13 @@
 #include <numeric>
 #include <string>
 #include <vector>
+#include <weft/binding/per_thread.hpp>
 
 namespace lci {
 
-constinit thread_local PacketCache packet_cache;
-
 namespace {
+
+constinit PacketCache nobodys_cache;  // never written
 
 /// The caches of all threads, which a runtime that ends takes its packets out of. The mutex is held by
 /// whoever makes a cache that of another runtime, and empties it. Never destroyed: threads may end after
@@ -27,15 +28,17 @@ struct Caches {
 
 }  // namespace
 
-/// Gives the packets of a thread back when it ends.
+constinit thread_local PacketCache* packet_cache = &nobodys_cache;
+
+/// The cache of a thread, whose packets it gives back when the thread ends.
 class CacheOwner {
  public:
   /// The cache of this thread is for packets of `payloads` from now on.
   static void give_to(const Payloads& payloads) {
-    static thread_local CacheOwner owner;
+    CacheOwner* const owner = weft::PerThread<CacheOwner>::get();
+    if (owner == nullptr) return;  // the last destructors of a thread may put packets back still
     const std::lock_guard lock(Caches::of_process().mutex);
-    if (!payloads.has_room_for_cache()) return;
-    hand_over(packet_cache, &payloads);
+    if (payloads.has_room_for_cache()) hand_over(owner->cache_, &payloads);
   }
   /// The same of any thread's cache, or of none's packets. With the mutex.
   static void hand_over(PacketCache& cache, const Payloads* payloads) noexcept {
@@ -47,22 +50,24 @@ class CacheOwner {
     if (payloads != nullptr) payloads->caches_.fetch_add(1, std::memory_order_relaxed);
     cache.of.store(payloads, std::memory_order_relaxed);
   }
-
- private:
   CacheOwner() {
     Caches& caches = Caches::of_process();
     const std::lock_guard lock(caches.mutex);
-    caches.all.push_back(&packet_cache);
+    caches.all.push_back(&cache_);
+    packet_cache = &cache_;
   }
   CacheOwner(const CacheOwner&) = delete;
   CacheOwner& operator=(const CacheOwner&) = delete;
   ~CacheOwner() {
     Caches& caches = Caches::of_process();
     const std::lock_guard lock(caches.mutex);
-    std::erase(caches.all, &packet_cache);
-    hand_over(packet_cache, nullptr);
-    packet_cache.has_ended = true;
+    std::erase(caches.all, &cache_);
+    hand_over(cache_, nullptr);
+    packet_cache = &nobodys_cache;
   }
+
+ private:
+  PacketCache cache_;
 };
 
 Payloads::Payloads(weft::Runtime& runtime)
@@ -123,7 +128,7 @@ void Payloads::note_taken(std::uintptr_t at) noexcept {
 bool Payloads::put_into_pool(void* address) noexcept {
   weft::Runtime* const runtime = runtime_.load(std::memory_order_acquire);
   if (runtime == nullptr) return true;  // it has gone with its runtime
-  const bool has_cache = packet_cache.of.load(std::memory_order_relaxed) == this || packet_cache.has_ended;
+  const bool has_cache = packet_cache->of.load(std::memory_order_relaxed) == this;
   if (!has_cache && cached_ != 0 && has_room_for_cache()) CacheOwner::give_to(*this);
   return static_cast<bool>(runtime->packet_of(address));
 }

@@ -18,10 +18,11 @@ struct PacketCache {
   static constexpr std::uint32_t kMost = 16;
   std::atomic<const Payloads*> of{nullptr};  // whose packets they are; written under the mutex of all caches
   std::uint32_t count = 0;
-  bool has_ended = false;  // with its thread, whose last destructors may put packets back still
   void* held[kMost] = {};
 };
-extern constinit thread_local PacketCache packet_cache [[gnu::tls_model("initial-exec")]];
+/// A pointer, since a program that opens the library late has little memory for thread-local variables. Of a
+/// thread without a cache it is one that is nobody's.
+extern constinit thread_local PacketCache* packet_cache [[gnu::tls_model("initial-exec")]];
 
 /// Where the payloads go that the completion objects of a runtime receive: its allocator and packets. Lives
 /// as long as the process, since objects may outlive their runtime.
@@ -48,7 +49,7 @@ class Payloads {
   /// A packet that the program holds as a plain pointer from now on, or null: the pool is empty. (Caches of
   /// other threads may keep a quarter of the packets.)
   [[nodiscard, gnu::always_inline]] inline void* take_packet() noexcept {
-    PacketCache& cache = packet_cache;
+    PacketCache& cache = *packet_cache;
     if (cache.of.load(std::memory_order_relaxed) == this && cache.count != 0) [[likely]]
       return cache.held[--cache.count];
     return take_from_pool();
@@ -56,7 +57,7 @@ class Payloads {
   /// Takes back what take_packet() has returned. Returns false for all other addresses.
   [[nodiscard, gnu::always_inline]] inline bool put_packet(void* address) noexcept {
     if (!is_beginning(address)) return false;
-    PacketCache& cache = packet_cache;
+    PacketCache& cache = *packet_cache;
     if (cache.of.load(std::memory_order_relaxed) != this || cache.count >= cached_) [[unlikely]]
       return put_into_pool(address);
     cache.held[cache.count++] = address;

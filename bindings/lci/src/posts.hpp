@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <weft/binding/per_thread.hpp>
 
 #include "completions.hpp"
 #include "network_ends.hpp"
@@ -135,8 +136,8 @@ class Ended final : public weft::Completion {
 /// more than most operations. A wait inside another one gets an object of its own.
 class EndedOfThread {
  public:
-  EndedOfThread() : ended_(&of_thread()) {
-    if (ended_->is_in_use) ended_ = &own_.emplace();
+  EndedOfThread() : ended_(weft::PerThread<Ended>::get()) {
+    if (ended_ == nullptr || ended_->is_in_use) ended_ = &own_.emplace();
     ended_->is_in_use = true;
     ended_->reset();
   }
@@ -146,10 +147,6 @@ class EndedOfThread {
   [[nodiscard]] Ended& operator*() const noexcept { return *ended_; }
 
  private:
-  static Ended& of_thread() {
-    static thread_local Ended only;
-    return only;
-  }
   std::optional<Ended> own_;
   Ended* ended_;
 };

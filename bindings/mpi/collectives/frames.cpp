@@ -1,5 +1,7 @@
 #include "bindings/mpi/collectives/frames.hpp"
 
+#include <weft/binding/per_thread.hpp>
+
 #include <bit>
 #include <new>
 
@@ -23,15 +25,12 @@ struct Frames {
         ::operator delete(frame);
         frame = next;
       }
-    is_gone = true;
   }
   struct List {
     Free* first = nullptr;
     int count = 0;
   } lists[kClasses];
-  bool is_gone = false;
 };
-thread_local Frames frames;
 
 std::size_t class_of(std::size_t size) noexcept {
   const auto bits = static_cast<std::size_t>(std::bit_width(size - 1));
@@ -43,8 +42,10 @@ std::size_t class_of(std::size_t size) noexcept {
 void* allocate_frame(std::size_t size) {
   const std::size_t index = class_of(size);
   if (index >= kClasses) return ::operator new(size);
-  Frames::List& list = frames.lists[index];
-  if (list.first == nullptr || frames.is_gone) return ::operator new (std::size_t{1} << (index + kSmallest));
+  Frames* const frames = PerThread<Frames>::get();
+  if (frames == nullptr || frames->lists[index].first == nullptr)
+    return ::operator new (std::size_t{1} << (index + kSmallest));
+  Frames::List& list = frames->lists[index];
   Free* const frame = list.first;
   list.first = frame->next;
   --list.count;
@@ -53,11 +54,12 @@ void* allocate_frame(std::size_t size) {
 
 void free_frame(void* frame, std::size_t size) noexcept {
   const std::size_t index = class_of(size);
-  if (index >= kClasses || frames.is_gone || frames.lists[index].count >= kMostFree) {
+  Frames* const frames = index < kClasses ? PerThread<Frames>::get() : nullptr;
+  if (frames == nullptr || frames->lists[index].count >= kMostFree) {
     ::operator delete(frame);
     return;
   }
-  Frames::List& list = frames.lists[index];
+  Frames::List& list = frames->lists[index];
   list.first = new (frame) Free{list.first};
   ++list.count;
 }
