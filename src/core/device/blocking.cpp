@@ -15,10 +15,9 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
                 const ActiveMessageOptions& options, const std::source_location& where, Caller caller) {
   ActiveMessageOptions patient = options;
   OneMessage sent;
-  const bool wait_for_buffer =
-      options.completion == nullptr &&
-      (options.timeout.count() != 0 || !device.protocols().active_messages.is_copied(bytes.size()));
-  if (wait_for_buffer) {
+  // Without an object of the caller's: the end of what is not done at once, and of what is lost.
+  const bool waits = options.completion == nullptr;
+  if (waits) {
     patient.completion = &sent;
     patient.may_complete_now = true;
   }
@@ -33,7 +32,7 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
         });
       },
       place, caller, remote.id());
-  if (!wait_for_buffer || !status.is_posted()) return Outcome::ok;
+  if (!waits || !status.is_posted()) return Outcome::ok;
   device.waits().wait_for(sent, place, caller);
   return sent.take().outcome();
 }

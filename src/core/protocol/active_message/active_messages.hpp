@@ -37,10 +37,6 @@ class ActiveMessages {
                            std::uint32_t tag) noexcept;
   /// Posts a message from the backlog again.
   Status post_again(PendingPost& post, Caller caller) noexcept;
-  /// Returns true when a message of this size is copied by its post, so that its buffer is free after it.
-  [[nodiscard]] bool is_copied(std::size_t size) const noexcept {
-    return select(size, posts_.context.limits) != Protocol::rendezvous;
-  }
   /// Ends a post that the network has accepted, or whose peer has left. Returns the status of the post.
   Status end_post(bool is_lost, int peer, const std::byte* data, std::size_t size,
                   const ActiveMessageOptions& options) noexcept;

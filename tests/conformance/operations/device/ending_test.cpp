@@ -102,6 +102,26 @@ TEST(Ending, ends_receives_of_any_source_when_nobody_else_is_left) {
   EXPECT_EQ(received.messages[0].outcome(), Outcome::peer_failed);
 }
 
+TEST(Ending, is_told_to_senders_of_active_messages) {
+  for (const std::size_t size : {std::size_t{8}, std::size_t{300}, std::size_t{6'000}}) {
+    Counter arrived;  // is never withdrawn: the rank leaves with an open handle
+    Ranks<Endpoint> ranks(2, kShort);
+    const RemoteCompletion remote = ranks.runtime(1).expose(arrived, {.id = 1});
+    const auto bytes = payload(size, 1);
+    ASSERT_TRUE(ranks.post(0, 1, remote, bytes).has_value());
+    ASSERT_TRUE(ranks.progress_until([&] { return arrived.value() == 1; }));
+    ranks.leave(1);
+    const auto is_told = [&] { return ranks.endpoint(0).send_am(1, remote, bytes) == Outcome::peer_failed; };
+    // By sockets it becomes known some time later.
+    EXPECT_TRUE(test::is_message_network(ranks.runtime(0)) ? ranks.progress_until(is_told) : is_told())
+        << size;
+    // A post that tells its end to nobody is counted.
+    const std::uint64_t dropped = ranks.runtime(0).counters().dropped_sends;
+    ASSERT_TRUE(ranks.post(0, 1, remote, bytes).has_value());
+    EXPECT_EQ(ranks.runtime(0).counters().dropped_sends, dropped + 1) << size;
+  }
+}
+
 TEST(Ending, of_two_ranks_at_a_time_is_not_kept_by_what_neither_receives) {
   Ranks<Endpoint> ranks(2, {{"drain_timeout", "0.05"}, {"log", "error"}});
   ASSERT_TRUE(ranks.meet());
