@@ -64,6 +64,7 @@ IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                events_,
                peers(),
                packets_,
+               regions_,
                copier,
                log(),
                inline_bytes_of(attributes),

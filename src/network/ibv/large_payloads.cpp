@@ -12,6 +12,8 @@
 
 #include <arpa/inet.h>
 
+#include <exception>
+#include <memory>
 #include <utility>
 
 namespace weft::network::ibv {
@@ -27,17 +29,19 @@ constexpr std::uint64_t kIsKey = std::uint64_t{1} << 32;
 
 Offer IbvEndpoint::offer(Bytes memory) noexcept try {
   // Verbs take memory that they may write; peers can only read it.
-  Registration registration = context_.device.register_memory(
-      {const_cast<std::byte*>(memory.data()), memory.size()}, IBV_ACCESS_REMOTE_READ);
-  const std::uint64_t key = kIsKey | registration->rkey;
-  return {key, registration.release()};
-} catch (const Error& error) {
+  const std::span<std::byte> source{const_cast<std::byte*>(memory.data()), memory.size()};
+  auto offered = std::make_unique<LocalRegistration>(
+      context_.fetches ? context_.device.register_memory(source, IBV_ACCESS_REMOTE_READ)
+                       : context_.regions.local(source, 0));
+  const std::uint64_t key = kIsKey | (*offered)->rkey;
+  return {key, offered.release()};
+} catch (const std::exception& error) {
   context_.log.info([&] { return "a payload is sent in fragments: " + std::string(error.what()); });
   return {};
 }
 
 void IbvEndpoint::end_offer(const Offer& offer) noexcept {
-  Registration(static_cast<ibv_mr*>(offer.registration)).reset();
+  delete static_cast<LocalRegistration*>(offer.registration);
 }
 
 AccessResult IbvEndpoint::post_access(Connection& connection, ibv_sge piece, ibv_send_wr& request,
@@ -56,13 +60,13 @@ AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
   // Before the memory is registered, which is dear.
   if (!connection.is_closed && !posting_.may_post(connection)) return AccessResult::no_slot;
   Work work{.kind = Work::Kind::access, .token = token};
-  work.registration = context_.device.register_memory(to, kLocalAccess);
+  work.registration = context_.regions.local(to, kLocalAccess);
   const ibv_sge piece = piece_of(to.data(), to.size(), work.registration->lkey);
   ibv_send_wr request{};
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma = {from.address + from.offset, static_cast<std::uint32_t>(from.key)};
   return post_access(connection, piece, request, std::move(work));
-} catch (const Error& error) {
+} catch (const std::exception& error) {
   context_.log.info([&] { return "a payload is asked for in fragments: " + std::string(error.what()); });
   return AccessResult::unsupported;
 }
@@ -85,7 +89,7 @@ void IbvEndpoint::close_landing(const Landing& landing) noexcept {
 /// comes back when the peer polls next, and it has some that no message of a link may hold.
 AccessResult IbvEndpoint::land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
                                std::uint64_t token) noexcept {
-  const auto* const registration = static_cast<const ibv_mr*>(offer.registration);
+  const auto& registration = *static_cast<const LocalRegistration*>(offer.registration);
   ibv_send_wr request{};
   request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   request.imm_data = ::htonl(static_cast<std::uint32_t>(to.name));

@@ -2,8 +2,6 @@
 
 #include "network/ibv/memory/registered_regions.hpp"
 
-#include <weft/error.hpp>
-
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -56,14 +54,13 @@ bool RegionAccesses::make_sendable(RegionAccess& access) noexcept try {
   if (is_put && access.size <= access.messages->accesses->inline_bytes) return true;
   if (access.size > rooms_.bytes()) {
     // Verbs take memory that they may write; a put is only read.
-    access.registration =
-        context_.device.register_memory({access.local, access.size}, is_put ? 0 : kLocalAccess);
+    access.registration = context_.regions.local({access.local, access.size}, is_put ? 0 : kLocalAccess);
     return true;
   }
   access.room = rooms_.take();
   if (is_put) std::memcpy(access.room, access.local, access.size);
   return true;
-} catch (const Error& error) {
+} catch (const std::exception& error) {
   context_.log.info([&] { return "an access goes by messages: " + std::string(error.what()); });
   return false;
 }

@@ -69,6 +69,11 @@ std::size_t Fabric::posted_receives() {
   return count;
 }
 
+std::size_t Fabric::registrations() {
+  const std::lock_guard lock(mutex_);
+  return registrations_.size();
+}
+
 void Fabric::add(ReceiveQueue& queue) {
   const std::lock_guard lock(mutex_);
   receive_queues_.insert(&queue);

@@ -103,6 +103,8 @@ class Fabric {
   /// Messages that were carried so far, and receive buffers that are posted now, of all devices.
   [[nodiscard]] std::uint64_t carried() const noexcept { return carried_; }
   [[nodiscard]] std::size_t posted_receives();
+  /// Registrations that there are now, of all devices.
+  [[nodiscard]] std::size_t registrations();
   /// Brings a datagram to every queue pair for datagrams, as if a stranger had sent it.
   void bring(std::span<const std::byte> datagram);
   /// Calls so far that found another thread inside the same object.

@@ -20,8 +20,8 @@ struct RegionAccess {
   std::uint32_t key = 0;     // of the peer
   std::byte* local = nullptr;
   std::size_t size = 0;
-  std::byte* room = nullptr;    // unless null, the bytes are here, of a get until its end
-  Registration registration{};  // of `local`, unless the bytes are in a room, or inlined
+  std::byte* room = nullptr;         // unless null, the bytes are here, of a get until its end
+  LocalRegistration registration{};  // of `local`, unless the bytes are in a room, or inlined
 };
 
 /// As many as a device may have under way. One thread at a time.

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "network/ibv/connection/device_events.hpp"
+#include "network/ibv/memory/registered_regions.hpp"
 #include "network/ibv/memory/sendable_packets.hpp"
 #include "network/ibv/verbs/rdma_device.hpp"
 #include "network/session/link/peers.hpp"
@@ -17,6 +18,7 @@ struct RankResources {
   DeviceEvents& events;
   session::Peers& peers;
   PacketMemory& packets;
+  RegisteredRegions& regions;
   detail::PayloadLender& copier;
   const base::Log& log;
   std::size_t inline_bytes;   // longest payload that is copied

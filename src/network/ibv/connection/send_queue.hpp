@@ -1,7 +1,7 @@
 // What has been posted to a queue pair and has not been completed.
 #pragma once
 
-#include "network/ibv/verbs/owned_objects.hpp"
+#include "network/ibv/memory/registered_regions.hpp"
 
 #include <array>
 #include <cstddef>
@@ -24,8 +24,8 @@ struct Work {
   Kind kind = Kind::inlined;
   std::uint32_t packet = 0;
   std::byte* room = nullptr;
-  std::uint64_t token = 0;      // of an access; of a region_access its place in the AccessTable
-  Registration registration{};  // of the memory that a fetch writes
+  std::uint64_t token = 0;           // of an access; of a region_access its place in the AccessTable
+  LocalRegistration registration{};  // of the memory that a fetch writes
 };
 
 /// Work requests in the order in which they were posted, which is the order in which they complete. Most do

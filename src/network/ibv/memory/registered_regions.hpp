@@ -1,4 +1,4 @@
-// Regions of a rank that peers reach by its device.
+// Regions of a rank that peers reach by its device, and from which its own transfers need no registration.
 #pragma once
 
 #include "network/ibv/verbs/rdma_device.hpp"
@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -23,6 +25,9 @@ namespace weft::network::ibv {
   return key == region_key(name, static_cast<std::uint32_t>(key));
 }
 
+/// Of memory that transfers of this rank use; ends with the last of them.
+using LocalRegistration = std::shared_ptr<ibv_mr>;
+
 /// Any thread.
 class RegisteredRegions {
  public:
@@ -34,21 +39,52 @@ class RegisteredRegions {
         device_.register_memory(memory, kLocalAccess | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
     const std::uint64_t key = region_key(name, registration->rkey);
     const std::lock_guard lock(mutex_);
-    if (registrations_.size() <= name.index) registrations_.resize(name.index + std::size_t{1});
-    registrations_[name.index] = std::move(registration);
+    if (regions_.size() <= name.index) regions_.resize(name.index + std::size_t{1});
+    regions_[name.index] = {std::move(registration), memory, {}};
+    by_address_[memory.data()] = name.index;
     return key;
   }
-  /// Peers reach it no more.
+  /// Peers reach it no more. Transfers of this rank that are under way keep their registration, which is not
+  /// found any more.
   void remove(RegionName name) noexcept {
-    Registration ended;
+    Region ended;
     const std::lock_guard lock(mutex_);
-    if (name.index < registrations_.size()) ended = std::move(registrations_[name.index]);
+    if (name.index >= regions_.size()) return;
+    ended = std::exchange(regions_[name.index], {});
+    const auto found = by_address_.find(ended.memory.data());
+    if (found != by_address_.end() && found->second == name.index) by_address_.erase(found);
+  }
+  /// Returns a registration of `memory` for transfers of this rank: the one that all transfers from and to a
+  /// region share, which the first of them makes, or one of its own, with these rights. Throws weft::Error.
+  [[nodiscard]] LocalRegistration local(std::span<std::byte> memory, int access) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock())
+      if (Region* const region = region_of(memory); region != nullptr) {
+        if (region->local == nullptr) region->local = device_.register_memory(region->memory, kLocalAccess);
+        return region->local;
+      }
+    return device_.register_memory(memory, access);
   }
 
  private:
+  /// Two registrations, since the key of peers ends with the region, and transfers may end later.
+  struct Region {
+    Registration remote;
+    std::span<std::byte> memory;
+    LocalRegistration local;
+  };
+
+  /// Returns the region that holds all of the memory, nullptr where there is none, or others overlap it.
+  [[nodiscard]] Region* region_of(std::span<std::byte> memory) noexcept {
+    const auto behind = by_address_.upper_bound(memory.data());
+    if (behind == by_address_.begin()) return nullptr;
+    Region& region = regions_[std::prev(behind)->second];
+    return memory.data() + memory.size() <= region.memory.data() + region.memory.size() ? &region : nullptr;
+  }
+
   Device& device_;
   std::mutex mutex_;
-  std::vector<Registration> registrations_;  // by index of the region
+  std::vector<Region> regions_;                         // by index
+  std::map<const std::byte*, std::size_t> by_address_;  // their indices
 };
 
 }  // namespace weft::network::ibv

@@ -1,7 +1,9 @@
 // Puts and gets of regions while something goes wrong: keys are stale, queues full, connections end.
 #include "unit/network/ibv/double_network.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft::network::ibv {
@@ -153,6 +155,54 @@ TEST_F(IbvRegionAccesses, OfAPeerThatIsLostEndOnce) {
   for (std::uint64_t token = 2; token < 10; ++token) EXPECT_EQ(end_of(0, token), Outcome::peer_failed);
   EXPECT_EQ(put(0, regions_[1], bytes, 10), AccessResult::peer_left);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("a put or get failed"), std::string::npos);
+}
+
+TEST_F(IbvRegionAccesses, FromMemoryOfARegionShareOneRegistration) {
+  ASSERT_EQ(put(0, regions_[1], payload(8, 1), 0), AccessResult::posted);
+  ASSERT_EQ(end_of(0, 0), Outcome::ok);
+  const std::size_t before = Fabric::instance().registrations();
+  Fabric::instance().set({.hides_completions = true});
+  std::span<std::byte> source(regions_[0].bytes);
+  for (std::uint64_t token = 1; token < 10; ++token)
+    ASSERT_EQ(put(0, regions_[1], source.subspan(token), token), AccessResult::posted);
+  const Offer offer = stage_.port(0).offer(1, source.first(5000));
+  EXPECT_EQ(Fabric::instance().registrations(), before + 1);
+  Fabric::instance().set({});
+  for (std::uint64_t token = 1; token < 10; ++token) EXPECT_EQ(end_of(0, token), Outcome::ok);
+  stage_.port(0).end_offer(1, offer);
+  EXPECT_EQ(Fabric::instance().registrations(), before + 1) << "that of the region stays";
+}
+
+TEST_F(IbvRegionAccesses, FromMemoryThatReachesBeyondARegionHaveARegistrationOfTheirOwn) {
+  constexpr RegionName kName{2, 1};
+  std::vector<std::byte> memory = payload(2 * kRegionBytes, 1);
+  const std::span<std::byte> region = std::span(memory).first(kRegionBytes);
+  ASSERT_NE(stage_[0].network->register_memory(kName, region, false).key, 0U);
+  const Bytes source = Bytes(memory).subspan(kRegionBytes / 2, kRegionBytes);
+  ASSERT_EQ(put(0, regions_[1], source, 1), AccessResult::posted);
+  EXPECT_EQ(end_of(0, 1), Outcome::ok);
+  EXPECT_TRUE(std::ranges::equal(regions_[1].bytes, source));
+  stage_[0].network->release_memory(kName, region, false);
+}
+
+TEST_F(IbvRegionAccesses, KeepTheRegistrationOfARegionThatEndsMeanwhile) {
+  const std::size_t before = Fabric::instance().registrations();
+  Region source = add(0, {2, 1});
+  const Bytes bytes = source.bytes;
+  ASSERT_EQ(put(0, regions_[1], bytes, 1), AccessResult::posted);
+  ASSERT_EQ(end_of(0, 1), Outcome::ok);
+  const Offer offer = stage_.port(0).offer(1, bytes);
+  EXPECT_EQ(Fabric::instance().registrations(), before + 2);
+  remove(0, source);
+  EXPECT_EQ(Fabric::instance().registrations(), before + 1) << "the key of peers has ended";
+  // It is not found any more.
+  Fabric::instance().set({.hides_completions = true});
+  ASSERT_EQ(put(0, regions_[1], bytes, 2), AccessResult::posted);
+  EXPECT_EQ(Fabric::instance().registrations(), before + 2);
+  Fabric::instance().set({});
+  EXPECT_EQ(end_of(0, 2), Outcome::ok);
+  stage_.port(0).end_offer(1, offer);
+  EXPECT_EQ(Fabric::instance().registrations(), before);
 }
 
 TEST_F(IbvRegionAccesses, MoreThanAreUnderWayAtATimeAllEnd) {
