@@ -16,6 +16,14 @@ struct Gathering {
   void copy_own(int rank) const {
     if (!is_in_place(sent)) copy_elements(sent_type, sent_count, sent, type, blocks.count_of(rank), at(rank));
   }
+  /// Sends the rank's own block from where the caller has it: what has just been copied lies in the cache of
+  /// this core, where the receiver's core fetches it slowly.
+  void send_own(Exchange& exchange, int rank, int to) const {
+    if (is_in_place(sent))
+      exchange.send(at(rank), blocks.count_of(rank), type, to);
+    else
+      exchange.send(sent, sent_count, sent_type, to);
+  }
   [[nodiscard]] std::byte* at(int rank) const noexcept {
     return element(received, blocks.offset_of(rank), type);
   }
@@ -65,24 +73,27 @@ Task gather_directly(Channel channel, Gathering all) {
     const int from = (rank + step) % size;
     if (all.bytes_of(from) > 0) exchange.receive(all.at(from), all.blocks.count_of(from), all.type, from);
   }
-  all.copy_own(rank);
   for (int step = 1; step < size && all.bytes_of(rank) > 0; ++step)
-    exchange.send(all.at(rank), all.blocks.count_of(rank), all.type, (rank - step + size) % size);
+    all.send_own(exchange, rank, (rank - step + size) % size);
   co_await exchange;
+  all.copy_own(rank);
 }
 
 /// Blocks go on to the next rank, until they have been everywhere.
 Task gather_around(Channel channel, Gathering all) {
   Exchange exchange(channel);
   const int rank = channel.rank(), size = channel.size();
-  all.copy_own(rank);
   const int right = (rank + 1) % size, left = (rank + size - 1) % size;
   for (int step = 0; step + 1 < size; ++step) {
     const int out = (rank - step + size) % size, in = (rank - step - 1 + size) % size;
     exchange.receive(all.at(in), all.blocks.count_of(in), all.type, left);
-    exchange.send(all.at(out), all.blocks.count_of(out), all.type, right);
+    if (step == 0)
+      all.send_own(exchange, rank, right);
+    else
+      exchange.send(all.at(out), all.blocks.count_of(out), all.type, right);
     co_await exchange;
   }
+  all.copy_own(rank);
 }
 
 }  // namespace

@@ -64,15 +64,16 @@ struct Allgather {
   template <class Steps>
   static void lay_out_ring(Steps& steps, const detail::CollectiveCall& call, const Blocks& blocks, int rank,
                            int size) {
-    copy_own(steps, call, blocks, rank);
     for (int round = 0; round < size - 1; ++round) {
       const int out = (rank + size - round) % size;
       const int in = (rank + size - round - 1) % size;
       const auto step = static_cast<std::uint32_t>(round);
-      steps.send((rank + 1) % size, blocks.of(call.to, out), step);
+      const Bytes sent = round == 0 ? Bytes{call.from, blocks.bytes(rank)} : Bytes{blocks.of(call.to, out)};
+      steps.send((rank + 1) % size, sent, step);
       steps.receive((rank + size - 1) % size, blocks.of(call.to, in), step, true);
       steps.join();
     }
+    copy_own(steps, call, blocks, rank);
   }
 };
 
