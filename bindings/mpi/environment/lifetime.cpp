@@ -14,6 +14,8 @@
 #include <optional>
 #include <string_view>
 
+#include <unistd.h>
+
 namespace weft::mpi {
 
 namespace {
@@ -92,6 +94,18 @@ void leave_at_exit() noexcept {
   }
 }
 
+/// A program that ends by itself without MPI_Finalize, which it should call: so do some benchmarks when they
+/// have printed their figures. Its status stays its own. Not for a child that the program has forked.
+pid_t begun_by = 0;
+void tell_unfinalized() noexcept {
+  if (has_ended() || world == nullptr || ::getpid() != begun_by) return;
+  std::fprintf(stderr,
+               "weft-mpi: rank %d: the program has ended without MPI_Finalize, which each rank calls before; "
+               "ranks that still need this one fail\n",
+               own_world_rank);
+  if (is_checked) std::_Exit(1);
+}
+
 }  // namespace
 
 void open_library() {
@@ -118,7 +132,11 @@ bool is_last_user() {
 
 bool has_begun() noexcept { return begun.load(); }
 bool has_ended() noexcept { return ended.load(); }
-void note_begin() noexcept { begun.store(true); }
+void note_begin() noexcept {
+  begun.store(true);
+  begun_by = ::getpid();
+  static_cast<void>(std::atexit(tell_unfinalized));
+}
 void note_end() noexcept { ended.store(true); }
 
 }  // namespace weft::mpi

@@ -34,14 +34,15 @@ Predefined predefined_operations[] = {{MPI_SUM, "MPI_SUM"},
                                       {MPI_NO_OP, "MPI_NO_OP", false},
                                       {MPI_REPLACE, "MPI_REPLACE", false}};
 
-/// Bytes without a meaning have bitwise operations; Fortran's logicals have logical ones; all else is in the
-/// table of loops.
+/// Bytes without a meaning have bitwise operations; Fortran's logicals have logical ones, and its characters
+/// are numbers, as MPI_CHAR is, which MPI leaves open and programs use; all else is in the table of loops.
 Kernel kernel_for(const Reduction& operation, const Datatype& type) noexcept {
   const auto op = reinterpret_cast<MPI_Op>(static_cast<std::uintptr_t>(operation.predefined_op));
   const bool is_logical_op = op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
   const bool is_bit_op = op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR;
   Native native = type.native;
   if (native == Native::none && type.is_basic() && type.size == 1 && is_bit_op) native = Native::uint8;
+  if (native == Native::character && type.size == 1) native = Native::int8;
   if (native == Native::logical && (is_logical_op || is_bit_op))
     native = type.size == 1   ? Native::int8
              : type.size == 2 ? Native::int16

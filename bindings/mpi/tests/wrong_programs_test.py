@@ -208,6 +208,23 @@ class WrongPrograms(unittest.TestCase):
                 self.assertRegex(result.stderr, line)
                 self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
+    def test_a_program_that_ends_without_finalize_keeps_its_status(self):
+        for name, lines in (("without_finalize", 2), ("child_that_ends", 0)):
+            with self.subTest(name):
+                result = subprocess.run([BIN / "weft", "run", "-n", "2", "--", Path(self.folder.name) / "arguments", name],
+                                        capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                told = re.findall(r"weft-mpi: rank \d: the program has ended without MPI_Finalize", result.stderr)
+                self.assertEqual((len(told), result.stderr.count("\n")), (lines, lines), result.stderr)
+        self.run_to_end("arguments", "without_finalize", 2, WEFT_MPI_CHECK="1")
+
+    def test_ranks_that_need_one_that_ended_without_finalize_fail(self):
+        for name, expected in (("one_without_finalize", r"rank 1: MPI_Finalize: rank 0 .* without joining the barrier"),
+                               ("waits_for_one_without_finalize", r"rank 1: MPI_Recv on MPI_COMM_WORLD: .*\(MPI_ERR_PROC_ABORTED\)")):
+            with self.subTest(name):
+                self.assert_says(self.run_to_end("arguments", name, 2), r"weft-mpi: rank 0: the program has ended without MPI_Finalize",
+                                 expected)
+
     def test_a_right_program_is_not_blamed(self):
         for program in ("deadlocks", "checked", "arguments"):
             result = subprocess.run([BIN / "weft", "run", "-n", "2", "--explain", "60", "--", Path(self.folder.name) / program],

@@ -302,6 +302,17 @@ static void no_result(void) {
   CHECK(rank == 0 ? ranks == 1 || own[0] == 1 : result == ranks * (ranks - 1) / 2 + ranks * rank);
 }
 
+/* MPI leaves open what sums of characters are; here they are small integers. */
+static void characters(void) {
+  const MPI_Datatype types[] = {MPI_CHAR, MPI_CHARACTER};
+  for (int i = 0; i < 2; ++i) {
+    char own = (char)(rank + 1), largest = 0, all = 0;
+    MPI_Allreduce(&own, &largest, 1, types[i], MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(&own, &all, 1, types[i], MPI_SUM, MPI_COMM_WORLD);
+    CHECK(largest == ranks && all == ranks * (ranks + 1) / 2);
+  }
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   refused();
@@ -320,6 +331,7 @@ int main(int argc, char** argv) {
   kept();
   several();
   no_result();
+  characters();
   MPI_Finalize();
   return 0;
 }

@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int rank, value = 0, values[4];
 static double number, sum;
@@ -59,6 +61,20 @@ static void no_buffer_attached(void) { MPI_Bsend(&value, 1, MPI_INT, rank, 5, MP
 static void no_place_for_the_result(void) { MPI_Comm_dup(MPI_COMM_WORLD, NULL); }
 static void same_buffer_twice(void) { MPI_Allreduce(&value, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 
+static void without_finalize(void) { exit(EXIT_SUCCESS); }
+static void child_that_ends(void) {
+  const pid_t child = fork();
+  if (child == 0) exit(EXIT_SUCCESS);
+  waitpid(child, NULL, 0);
+}
+static void one_without_finalize(void) {
+  if (rank == 0) exit(EXIT_SUCCESS);
+}
+static void waits_for_one_without_finalize(void) {
+  if (rank == 0) exit(EXIT_SUCCESS);
+  MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
@@ -77,6 +93,10 @@ static const struct {
     {"no_buffer_attached", no_buffer_attached},
     {"no_place_for_the_result", no_place_for_the_result},
     {"same_buffer_twice", same_buffer_twice},
+    {"without_finalize", without_finalize},
+    {"child_that_ends", child_that_ends},
+    {"one_without_finalize", one_without_finalize},
+    {"waits_for_one_without_finalize", waits_for_one_without_finalize},
 };
 
 int main(int argc, char** argv) {
