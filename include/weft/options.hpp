@@ -149,7 +149,9 @@ struct ReceiveOptions {
   bool may_complete_now = false;
   /// Filled with the message when a receive is done during the post; may be null.
   Message* arrived = nullptr;
-  /// Filled when the answer is posted; names no receive when the message had arrived already. May be null.
+  /// Filled when the answer is posted; names no receive when the message had arrived already, and none that
+  /// waits in the backlog when it was posted while half of the operations that may have a timeout were under
+  /// way (attribute deadlines). May be null.
   ReceiveHandle* handle = nullptr;
   /// Counted from the post: a receive that has not matched a message by then ends with Outcome::timed_out, as
   /// if it had been cancelled. 0: no timeout. Less than 0: only a message that has arrived already is

@@ -168,7 +168,7 @@ Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uin
 }
 template <class Locking>
 bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& handle) noexcept {
-  return device.protocols().receives.end(handle, Outcome::cancelled);
+  return device.protocols().receives.cancel(handle);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::cancel(DeviceState& device, const SendHandle& handle) noexcept {

@@ -155,8 +155,8 @@ void AtOnceByMailbox::wait_long() {
     port.progress();
   const bool agrees = matched_.context_.wait(mailbox_, matched_.number_, {&source_, 1});
   if (mailbox_.has_arrived() || !agrees) {
-    if (!port.cancel(handle))
-      while (!mailbox_.guard_ended()) port.progress();
+    static_cast<void>(port.cancel(handle));
+    while (!mailbox_.guard_ended()) port.progress();
     if (!mailbox_.has_arrived()) matched_.give_up();
     return;
   }

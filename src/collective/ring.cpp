@@ -272,9 +272,11 @@ void Ring::post_guards() {
 void Ring::end_guards() {
   if (!has_guards_) return;
   has_guards_ = false;
-  for (std::uint32_t place = 0; place < neighbours_; ++place)
-    if (Guard& guard = guards_[place]; !context_->port().cancel(guard.handle))
-      while (!guard.ended.load(std::memory_order_acquire)) context_->port().progress();
+  for (std::uint32_t place = 0; place < neighbours_; ++place) {
+    Guard& guard = guards_[place];
+    static_cast<void>(context_->port().cancel(guard.handle));
+    while (!guard.ended.load(std::memory_order_acquire)) context_->port().progress();
+  }
 }
 
 Outcome Ring::run(CollectiveContext& context, const detail::CollectiveCall& call) {

@@ -196,7 +196,9 @@ class MatchedOperations {
 
   /// Ends a posted receive with Outcome::cancelled: its completion object is signalled before the call
   /// returns. Returns false when the receive has already matched its message (or has ended): it then ends, or
-  /// has ended, as if cancel() had not been called.
+  /// has ended, as if cancel() had not been called. A receive that was queued in the backlog (may_retry) ends
+  /// soon, by progress, and its outcome says how, as for sends; use an endpoint of the device that it was
+  /// posted on.
   bool cancel(const ReceiveHandle& handle) noexcept {
     const detail::EndpointEntry<Locking> entry(device(), "cancel");
     return Calls::cancel(device(), handle);

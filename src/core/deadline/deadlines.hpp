@@ -24,6 +24,19 @@
 
 namespace weft::core {
 
+/// A receive that waits in the backlog of a device, by the node that stands for it: until it is posted it has
+/// no record in its engine. The engine of such a handle is none: this bit and the device.
+inline constexpr std::uint16_t kQueuedReceive = 0x8000;
+[[nodiscard]] constexpr ReceiveHandle queued_receive(const SendHandle& node) noexcept {
+  return {node.index, node.generation, static_cast<std::uint16_t>(kQueuedReceive | node.device)};
+}
+[[nodiscard]] constexpr bool is_queued(const ReceiveHandle& handle) noexcept {
+  return (handle.engine & kQueuedReceive) != 0;
+}
+[[nodiscard]] constexpr SendHandle node_of(const ReceiveHandle& queued) noexcept {
+  return {queued.index, queued.generation, static_cast<std::uint32_t>(queued.engine & ~kQueuedReceive)};
+}
+
 class Deadlines {
  public:
   /// A time that is never reached.

@@ -1,4 +1,4 @@
-// Posting with a timeout, or with a handle by which a send can be cancelled.
+// Posting with a timeout, or with a handle by which a send, or a receive in the backlog, can be cancelled.
 #pragma once
 
 #include "base/refuse.hpp"
@@ -45,7 +45,7 @@ class TimedPosts {
   template <class Options, class Post>
   Status post(const char* operation, const Unposted& unposted, const Options& options, const Post& post);
 
-  /// The send is to end as soon as it can. Returns false when it has ended. Any thread.
+  /// The send, or queued receive, is to end as soon as it can. Returns false when it has ended. Any thread.
   bool cancel(const SendHandle& handle) noexcept;
 
   [[nodiscard]] Deadlines& deadlines() noexcept { return deadlines_; }
@@ -53,11 +53,11 @@ class TimedPosts {
   [[nodiscard]] std::atomic<std::uint32_t>& parking() noexcept { return parking_; }
 
  private:
-  /// A send that nobody can cancel: its handle names nothing.
-  template <class Post>
-  static Status post_unnamed(const SendOptions& options, const Post& post) {
-    SendOptions within = options;
-    if (within.handle != nullptr) *std::exchange(within.handle, nullptr) = SendHandle();
+  /// An operation that nobody can cancel: its handle names nothing.
+  template <class Options, class Post>
+  static Status post_unnamed(const Options& options, const Post& post) {
+    Options within = options;
+    if (within.handle != nullptr) *std::exchange(within.handle, nullptr) = {};
     return post(std::as_const(within));
   }
   void forget(Deadlines::Node& node) noexcept;
@@ -81,7 +81,7 @@ template <class Options, class Post>
         ErrorClass::option, operation,
         (has_timeout ? "a timeout needs a completion object, or nobody would learn that it has passed"
                      : "a handle needs a completion object, or nobody would learn of the cancellation"));
-  if constexpr (kIsSend)
+  if constexpr (kIsSend || kIsReceive)
     if (!has_timeout && deadlines_.keeps_rest()) return post_unnamed(options, post);
   const std::int64_t time = has_timeout ? detail::time_after(options.timeout) : Deadlines::kNever;
   Deadlines::Node* const node = deadlines_.take(*options.completion, time);
@@ -108,10 +108,11 @@ template <class Options, class Post>
   }
   if constexpr (kIsReceive) {
     // A receive that is queued for retry has no handle yet: the thread that posts it fills in the node's.
-    if (handle.generation != 0) {
-      node->receive = handle;
-      if (options.handle != nullptr) *options.handle = handle;
-    }
+    // Until it has ended the node names it.
+    const bool has_record = handle.generation != 0;
+    if (has_record) node->receive = handle;
+    if (options.handle != nullptr)
+      *options.handle = has_record ? handle : queued_receive(deadlines_.handle_of(*node, context_.device));
   }
   if constexpr (kIsSend)
     if (options.handle != nullptr) *options.handle = deadlines_.handle_of(*node, context_.device);

@@ -62,12 +62,15 @@ void ObjectEnds::forget_object(Completion& object) noexcept {
   bool has_deadline = false;
   {
     const std::shared_lock asking(core::Keepers::all().lock().own());
+    deadlines = runtime_.accounts().made_deadlines();
+    // What waits in a backlog may name the object by the node of a deadline.
+    const bool may_be_queued =
+        std::ranges::any_of(deadlines, [&](const core::Deadlines* each) { return each->may_name(object); });
     for (OpenDevice* device : runtime_.devices().visited())
-      if (device->may_name(object)) {
+      if (may_be_queued || device->may_name(object)) {
         device->visitors().enter();
         devices.push_back(device);
       }
-    deadlines = runtime_.accounts().made_deadlines();
     for (core::Deadlines* each : deadlines)
       each->pass_on(object, *orphans, [&](const core::Deadlines::Node&) {
         orphans->adopt();

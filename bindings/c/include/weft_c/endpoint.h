@@ -102,7 +102,8 @@ WEFT_C_API weft_result weft_post_receive(weft_endpoint* endpoint, int source, ui
  * or was freed. */
 WEFT_C_API weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer, size_t size,
                                     const weft_options* options, weft_message* message);
-/* 1: the receive has been cancelled, and its completion object signalled; 0: it has matched a message, or has ended. */
+/* 1: the receive has been cancelled, and its completion object signalled, or will be by progress where it waits in the
+ * backlog; 0: it has matched a message, or has ended. */
 WEFT_C_API int weft_cancel(weft_endpoint* endpoint, const weft_receive_handle* handle);
 /* Asks for the end of a send that no receive has matched. 1: it ends soon, and its outcome says how; 0: it has ended. */
 WEFT_C_API int weft_cancel_send(weft_endpoint* endpoint, const weft_send_handle* handle);

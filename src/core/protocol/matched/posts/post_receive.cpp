@@ -190,7 +190,11 @@ Status ReceivePosts::attempt(MatchingEngine& engine, int source, std::uint64_t t
 }
 
 Status ReceivePosts::enqueue(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
-                             const ReceiveOptions& options) noexcept {
+                             const ReceiveOptions& options) {
+  if (options.handle != nullptr && posts_.timed.deadlines().node_of(options.completion) == nullptr)
+    return posts_.timed.post(
+        "post_receive", {Operation::receive, source, tag, buffer.data(), 0}, options,
+        [&](const ReceiveOptions& named) { return enqueue(peer, source, tag, buffer, named); });
   PendingPost* post = posts_.backlog.take(peer, SignalScope::is_inside());
   if (post == nullptr) return Status::retry(Reason::backlog);
   post->operation = Operation::receive;

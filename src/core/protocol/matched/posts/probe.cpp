@@ -1,10 +1,15 @@
 // Cancelling receives, and probing for unexpected messages.
 #include "core/protocol/matched/posts/engine_checks.hpp"
 #include "core/protocol/matched/posts/receive_posts.hpp"
+#include "core/protocol/timed_posts.hpp"
 
 namespace weft::core {
 
 using Table = MatchingEngine::Table;
+
+bool ReceivePosts::cancel(const ReceiveHandle& handle) noexcept {
+  return is_queued(handle) ? posts_.timed.cancel(node_of(handle)) : end(handle, Outcome::cancelled);
+}
 
 bool ReceivePosts::end(const ReceiveHandle& handle, Outcome outcome) noexcept {
   MatchingEngine* engine = engines_.find(handle.engine);

@@ -60,6 +60,9 @@ class ReceivePosts {
   /// A receive is taken out of the backlog without having been posted.
   void leave_backlog(const PendingPost& post) noexcept;
 
+  /// Cancels a receive; one that waits in the backlog ends with the device's next progress. Returns false
+  /// when it has matched its message, or has ended.
+  bool cancel(const ReceiveHandle& handle) noexcept;
   /// Ends a posted receive. Returns false when it has matched its message, or has ended.
   bool end(const ReceiveHandle& handle, Outcome outcome) noexcept;
   /// Returns true when no rank is left that could send what a receive with these arguments would get, other
@@ -99,8 +102,9 @@ class ReceivePosts {
   /// One attempt to receive, for any engine; ends a receive that only a failed peer could match.
   Status attempt(MatchingEngine& engine, int source, std::uint64_t tag, std::span<std::byte> buffer,
                  const ReceiveOptions& options, Caller caller) noexcept;
+  /// Queues a receive that was refused; by its handle it can be cancelled there, too.
   Status enqueue(int peer, int source, std::uint64_t tag, std::span<std::byte> buffer,
-                 const ReceiveOptions& options) noexcept;
+                 const ReceiveOptions& options);
 
   MatchingEngines& engines_;
   const PostContext posts_;
