@@ -2,6 +2,7 @@
 #include <weft/completion/graph.hpp>
 
 #include "core/completion/graph_parts.hpp"
+#include "core/completion/graph_run.hpp"
 
 #include <weft/error.hpp>
 
@@ -41,7 +42,10 @@ Graph::~Graph() {
   for (detail::GraphTask* task : parts_->inner)
     if (Graph& inner = *task->inner(); inner.parent_ == task) inner.parent_ = nullptr;
   fail(Outcome::cancelled);
+  detail::GraphRun::drop_refused(*this);
   for (const auto& task : parts_->tasks) task->retire();
+  // A thread that had just ended a node may have listed the graph again.
+  detail::GraphRun::drop_refused(*this);
 }
 
 void Graph::check_changeable(const char* call) const {

@@ -4,17 +4,19 @@
 #include "core/completion/refused_nodes.hpp"
 
 #include <mutex>
+#include <thread>
 
 namespace weft::detail {
 
 namespace {
 
 /// The graphs of this process that run and have had refused nodes, in a ring. The mutex is locked by threads
-/// that add or remove a graph, which happens only after a refused post; progress only tries it. Nothing is
-/// called while it is held.
+/// that add or remove a graph, or have taken one, which happens only after a refused post; progress only
+/// tries it. Nothing is called while it is held.
 struct RefusedGraphs {
   std::mutex mutex;
-  Graph* next = nullptr;  // the graph whose turn it is
+  Graph* next = nullptr;        // the graph whose turn it is
+  TakenGraph* taken = nullptr;  // those that threads are about
 };
 constinit RefusedGraphs refused_graphs;
 
@@ -60,20 +62,49 @@ void GraphRun::unlist(Graph& graph) noexcept {
   graph.next_listed_ = graph.previous_listed_ = nullptr;
 }
 
-Graph* GraphRun::take_listed() noexcept {
+void GraphRun::drop_refused(Graph& graph) noexcept {
+  while (TakenGraph::has_another_thread(graph)) std::this_thread::yield();
+  for (GraphTask* task = graph.refused_.exchange(nullptr, std::memory_order_acquire); task != nullptr;
+       task = task->next_)
+    note_retried(*task);
+  if (graph.next_listed_ != nullptr) unlist(graph);
+}
+
+TakenGraph::TakenGraph() noexcept : thread_(concurrent::thread_number()) {
   const std::unique_lock lock(refused_graphs.mutex, std::try_to_lock);
-  if (!lock.owns_lock() || refused_graphs.next == nullptr) return nullptr;
-  Graph* const first = refused_graphs.next;
+  if (lock.owns_lock()) graph_ = GraphRun::take_listed(refused_graphs.next);
+  if (graph_ != nullptr) next_ = std::exchange(refused_graphs.taken, this);
+}
+
+TakenGraph::~TakenGraph() {
+  if (graph_ == nullptr) return;
+  const std::lock_guard lock(refused_graphs.mutex);
+  TakenGraph** place = &refused_graphs.taken;
+  while (*place != this) place = &(*place)->next_;
+  *place = next_;
+}
+
+bool TakenGraph::has_another_thread(const Graph& graph) noexcept {
+  const std::lock_guard lock(refused_graphs.mutex);
+  const std::uint32_t self = concurrent::thread_number();
+  for (const TakenGraph* each = refused_graphs.taken; each != nullptr; each = each->next_)
+    if (each->graph_ == &graph && each->thread_ != self) return true;
+  return false;
+}
+
+Graph* GraphRun::take_listed(Graph*& turn) noexcept {
+  if (turn == nullptr) return nullptr;
+  Graph* const first = turn;
   do {
-    Graph* const graph = refused_graphs.next;
-    refused_graphs.next = graph->next_listed_;
+    Graph* const graph = turn;
+    turn = graph->next_listed_;
     if (graph->refused_.load(std::memory_order_relaxed) == nullptr) continue;
     // A run whose last node has ended is about to remove its graph from the list.
     std::uint32_t remaining = graph->remaining_.load(std::memory_order_relaxed);
     while (remaining != 0)
       if (graph->remaining_.compare_exchange_weak(remaining, remaining + 1, std::memory_order_relaxed))
         return graph;
-  } while (refused_graphs.next != first);
+  } while (turn != first);
   return nullptr;
 }
 
@@ -115,7 +146,8 @@ std::size_t GraphRun::retry(Graph& graph, const NodeRefusals& device, bool exclu
 std::size_t NodeRefusals::retry(bool exclusive) noexcept {
   if (nodes_.load(std::memory_order_relaxed) == 0 && by_nobody_.load(std::memory_order_relaxed) == 0)
     return 0;
-  Graph* const graph = GraphRun::take_listed();
+  const TakenGraph taken;
+  Graph* const graph = taken.graph();
   if (graph == nullptr) return 0;
   GraphRun run(*graph);
   const std::size_t accepted = run.retry(*graph, *this, exclusive);

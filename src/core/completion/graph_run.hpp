@@ -83,9 +83,11 @@ struct GraphRun {
   /// Adds a graph that has a refused node to the list of those; until unlist(). The run is open.
   static void list(Graph& graph) noexcept;
   static void unlist(Graph& graph) noexcept;
-  /// Returns the listed graph whose turn it is, with its run held open; nullptr when there is none, or
-  /// another thread holds the list.
-  [[nodiscard]] static Graph* take_listed() noexcept;
+  /// Returns the listed graph whose turn it is, with its run held open; nullptr: there is none. Under the
+  /// lock of the list.
+  [[nodiscard]] static Graph* take_listed(Graph*& turn) noexcept;
+  /// The graph, which has failed, is being destroyed: nobody retries its nodes any more.
+  static void drop_refused(Graph& graph) noexcept;
   static void note_refused(GraphTask& task) noexcept;
   static void note_retried(GraphTask& task) noexcept;
 
@@ -95,6 +97,23 @@ struct GraphRun {
   GraphRun* outer;
   GraphTasks ready;
   std::size_t refused = 0;  // nodes refused in this loop
+};
+
+/// A listed graph, with its run held open, that this thread retries; none where the list is empty, or held by
+/// another thread. A graph that is destroyed waits for those of other threads.
+class TakenGraph {
+ public:
+  TakenGraph() noexcept;
+  ~TakenGraph();
+  TakenGraph(const TakenGraph&) = delete;
+  TakenGraph& operator=(const TakenGraph&) = delete;
+  [[nodiscard]] Graph* graph() const noexcept { return graph_; }
+  [[nodiscard]] static bool has_another_thread(const Graph& graph) noexcept;
+
+ private:
+  Graph* graph_ = nullptr;
+  const std::uint32_t thread_;
+  TakenGraph* next_ = nullptr;
 };
 
 }  // namespace weft::detail

@@ -53,6 +53,23 @@ TEST(GraphRetry, progress_tries_a_refused_node_again) {
   ends_by_progress<SerialEndpoint>();
 }
 
+TEST(GraphRetry, progress_leaves_graphs_alone_that_were_destroyed_with_a_refused_node) {
+  Ranks<Endpoint> ranks(1);
+  int attempts = 0;
+  auto graph = std::make_unique<Graph>();
+  graph->add([&](Completion&) {
+    ++attempts;
+    return Status::retry(Reason::backlog);
+  });
+  graph->start();
+  ranks.progress();
+  graph.reset();
+  const int before = attempts;
+  for (int count = 0; count < 10; ++count) ranks.progress();
+  EXPECT_EQ(attempts, before);
+  EXPECT_FALSE(detail::NodeRefusals::any()) << "nothing is left for progress to look at";
+}
+
 TEST(GraphRetry, progress_says_how_many_it_brought_forward) {
   Ranks<Endpoint> ranks(1, test::kNoSurprises);
   Graph graph;
