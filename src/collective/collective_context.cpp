@@ -97,7 +97,7 @@ CollectiveContext::CollectiveContext(Runtime& runtime, std::unique_ptr<detail::C
       losses_(is_whole(runtime, team) ? nullptr : std::make_unique<Losses>(*this)),
       // A group keeps its stream, and with that the device.
       user_(runtime, setup.owner(), setup.key ? int{device} : weft::detail::RuntimeUser::kNoDevice) {
-  if (mailbox_ == nullptr && size_ > 1) notes_.post();
+  if (mailbox_ == nullptr && size_ > 1) notes_.begin();
 }
 
 CollectiveContext::~CollectiveContext() {

@@ -4,10 +4,12 @@
 #include "collective/calls/roll_call.hpp"
 
 #include <weft/completion/completion.hpp>
+#include <weft/completion/graph.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <optional>
 
 namespace weft::collective {
 
@@ -19,17 +21,21 @@ class NoteReceive final : public Completion {
   explicit NoteReceive(CollectiveContext& context) noexcept : context_(context) {}
   ~NoteReceive() override { stop(); }
 
-  void post();
+  void begin();
   /// Cancels the receive, for good; it is not signalled any more.
   void stop() noexcept {
     is_stopped_.store(true, std::memory_order_relaxed);
     retire();
+    receive_.reset();
   }
+  /// The receive has ended.
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return false; }
 
  private:
   CollectiveContext& context_;
+  std::optional<Graph> receive_;  // which progress posts again where not even the backlog takes it
+  std::atomic<bool> goes_on_{false};
   std::atomic<bool> is_stopped_{false};
   alignas(16) std::array<std::byte, RollCall::kNoteBytes> buffer_{};
 };

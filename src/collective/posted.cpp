@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kFirstLook = 50'000'000;  // ns
 constexpr std::int64_t kLongestLook = 1'000'000'000;
+constexpr std::size_t kFewKept = 16;
 
 }  // namespace
 
@@ -25,16 +26,21 @@ PostedRuns::~PostedRuns() { stop(); }
 void PostedRuns::stop() noexcept {
   is_stopped_.store(true, std::memory_order_relaxed);
   retire();
+  watch_.reset();
 }
 
 void PostedRuns::add(std::unique_ptr<CollectiveRun>&& run, const CollectivePostOptions& options) {
   const std::lock_guard lock(mutex_);
-  drop_ended();
+  if (posted_.size() >= drop_at_) {
+    drop_ended();
+    drop_at_ = std::min(2 * posted_.size() + kFewKept, context_.tags().most_runs());
+  }
   if (posted_.size() >= context_.tags().most_runs())
     throw Error("post: " + std::to_string(posted_.size()) +
                 " collectives of this Collective are under way: wait for some of them first");
-  posted_.reserve(posted_.size() + 1);
-  posted_.push_back({std::move(run), options.completion != nullptr});
+  if (!watch_) make_watch();
+  posted_.emplace_back();
+  posted_.back() = {std::move(run), options.completion != nullptr};
 }
 
 void PostedRuns::drop_ended() noexcept {
@@ -65,7 +71,7 @@ Outcome PostedRuns::wait() {
       const std::lock_guard lock(mutex_);
       if (posted_.empty()) break;
       next = std::move(posted_.front());
-      posted_.erase(posted_.begin());
+      posted_.pop_front();
     }
     context_.note_operation(-1);
     if (next.is_observed && next.run->graph().ready()) continue;  // its completion object has been told
@@ -79,28 +85,35 @@ Outcome PostedRuns::wait() {
 void PostedRuns::start_watch() noexcept {
   if (is_watching_.exchange(true, std::memory_order_acq_rel)) return;
   pause_ = kFirstLook;
-  watch();
+  watch_->start();
 }
 
-void PostedRuns::watch() noexcept {
-  ReceiveOptions options = context_.receive_options(*this);
-  options.timeout = Timeout::of_nanoseconds(pause_);
-  options.may_retry = false;
-  const int self = context_.peer_of(context_.rank());
-  // What even the backlog refuses is not watched until the next post.
-  if (!context_.port().post_receive(self, context_.tags().watch(), {}, options).is_posted())
-    is_watching_.store(false, std::memory_order_release);
+void PostedRuns::make_watch() {
+  watch_.emplace();
+  const auto post = [this](Completion& node) {
+    ReceiveOptions options = context_.receive_options(node);
+    options.timeout = Timeout::of_nanoseconds(pause_);
+    options.may_retry = false;
+    return context_.port().post_receive(context_.peer_of(context_.rank()), context_.tags().watch(), {},
+                                        options);
+  };
+  watch_->add(post, [this](const Message& message) {
+    may_look_.store(message.outcome() == Outcome::timed_out, std::memory_order_relaxed);
+    return Outcome::ok;
+  });
+  watch_->set_completion(this);
+  watch_->prepare();
 }
 
-void PostedRuns::signal(Message& message) noexcept {
+void PostedRuns::signal(Message&) noexcept {
   // Once a member has failed everything ends by itself; and with the context.
-  if (message.outcome() != Outcome::timed_out || is_stopped_.load(std::memory_order_relaxed)) {
+  if (!may_look_.load(std::memory_order_relaxed) || is_stopped_.load(std::memory_order_relaxed)) {
     is_watching_.store(false, std::memory_order_release);
     return;
   }
   if (look()) {
     pause_ = std::min(2 * pause_, kLongestLook);
-    watch();
+    watch_->start();
     return;
   }
   is_watching_.store(false, std::memory_order_release);

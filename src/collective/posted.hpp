@@ -3,12 +3,15 @@
 
 #include <weft/collective.hpp>
 #include <weft/completion/completion.hpp>
+#include <weft/completion/graph.hpp>
 #include <weft/message.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace weft::collective {
@@ -25,8 +28,8 @@ class PostedRuns final : public Completion {
   explicit PostedRuns(CollectiveContext& context) noexcept;
   ~PostedRuns() override;
 
-  /// Takes an operation that is about to be started; drops those that have ended. Throws weft::Error when
-  /// too many are under way; the operation stays its owner's then.
+  /// Takes an operation that is about to be started; drops those that have ended, from time to time. Throws
+  /// weft::Error when too many are under way; the operation stays its owner's then.
   void add(std::unique_ptr<CollectiveRun>&& run, const CollectivePostOptions& options);
   /// See Collective::wait_posted().
   [[nodiscard]] Outcome wait();
@@ -38,7 +41,7 @@ class PostedRuns final : public Completion {
   /// Ends the watch; it is not signalled any more.
   void stop() noexcept;
 
-  /// The receive of the watch has ended.
+  /// The watch has ended.
   void signal(Message& message) noexcept override;
   [[nodiscard]] bool ready() const noexcept override { return !is_watching_.load(std::memory_order_relaxed); }
 
@@ -48,7 +51,7 @@ class PostedRuns final : public Completion {
     bool is_observed = false;            // a completion object is signalled with its outcome
   };
   void drop_ended() noexcept;  // under mutex_
-  void watch() noexcept;
+  void make_watch();
   using Runs = std::vector<std::shared_ptr<CollectiveRun>>;
   /// Returns false when nothing is under way.
   bool look() noexcept;
@@ -58,7 +61,10 @@ class PostedRuns final : public Completion {
 
   CollectiveContext& context_;
   std::mutex mutex_;
-  std::vector<Posted> posted_;
+  std::deque<Posted> posted_;
+  std::size_t drop_at_ = 0;     // with so many, those that have ended are dropped
+  std::optional<Graph> watch_;  // a receive, which progress posts again where not even the backlog takes it
+  std::atomic<bool> may_look_{false};  // its time has passed
   std::atomic<bool> is_watching_{false};
   std::atomic<bool> is_stopped_{false};
   std::int64_t pause_ = 0;  // of the thread that handles the watch

@@ -1,6 +1,7 @@
 // Collectives that are posted: several under way at a time, begun by whichever thread, ended by completion
 // objects.
 #include "support/collectives.hpp"
+#include "support/deadlines.hpp"
 #include "support/errors.hpp"
 
 #include <gtest/gtest.h>
@@ -176,6 +177,87 @@ TEST_P(PostedInDisagreement, signal_their_completion_objects_on_every_rank) {
     EXPECT_NE(test::error_of([&] { static_cast<void>(all.barrier()); }), "no error");
     EXPECT_EQ(all.wait_posted(), Outcome::ok) << "who has a completion object has been told";
   });
+}
+
+TEST(PostedCollectives, that_disagree_end_though_their_watch_was_refused_at_first) {
+  PostedJob job(2, {{"deadlines", "1"}});
+  job.run([&](Collective& all, int rank) {
+    auto& endpoint = job.ranks().endpoint(rank);
+    Counter other;
+    ReceiveHandle handle;
+    // The one operation with a timeout that there may be at a time: none is left for the watch.
+    ASSERT_TRUE(
+        endpoint
+            .post_receive(1 - rank, 1, {}, {.completion = &other, .handle = &handle, .timeout = test::kFar})
+            .is_posted());
+    const Numbers mine(10, 1);
+    Numbers sum(10);
+    CompletionQueue done;
+    all.post(rank == 1 ? all.make_barrier() : all.make_allreduce(mine, sum, operators::Sum{}),
+             {.completion = &done});
+    EXPECT_TRUE(endpoint.cancel(handle));
+    EXPECT_EQ(endpoint.wait(done).outcome(), Outcome::cancelled) << "rank " << rank;
+    EXPECT_NE(test::error_of([&] { static_cast<void>(all.barrier()); }), "no error");
+  });
+}
+
+TEST(PostedCollectives, that_disagree_end_though_their_receives_wait_in_the_backlog) {
+  PostedJob job(2, {{"matching_records", "64"}});
+  job.run([&](Collective& all, int rank) {
+    auto& endpoint = job.ranks().endpoint(rank);
+    MatchingContext context(job.ranks().runtime(rank), {.key = 3});
+    Counter others;
+    // Contexts share the records of an engine.
+    while (job.ranks().runtime(rank).counters().backlog_now == 0)
+      ASSERT_TRUE(
+          endpoint.post_receive(1 - rank, context.tag(1), {}, {.completion = &others, .may_retry = false})
+              .is_posted());
+    Numbers values(10);
+    CompletionQueue done;
+    // Nobody sends: each takes the other one for the root.
+    all.post(all.make_broadcast(values, 1 - rank), {.completion = &done});
+    EXPECT_EQ(endpoint.wait(done).outcome(), Outcome::cancelled) << "rank " << rank;
+    EXPECT_NE(test::error_of([&] { static_cast<void>(all.barrier()); }), "no error");
+  });
+}
+
+TEST(PostedCollectives, are_refused_beyond_the_numbers_that_keep_them_apart) {
+  constexpr int kMost = 1 << 15;  // of two ranks
+  PostedJob job(2);
+  std::atomic<bool> has_posted{false};
+  job.run([&](Collective& all, int rank) {
+    std::uint64_t value = 7;
+    while (rank == 0 && !has_posted.load()) job.ranks().endpoint(rank).progress();
+    for (int count = 0; count < kMost; ++count) all.post(all.make_broadcast(value, 0));
+    if (rank == 1) {
+      EXPECT_EQ(test::error_of([&] { all.post(all.make_broadcast(value, 0)); }),
+                "post: 32768 collectives of this Collective are under way: wait for some of them first");
+      has_posted = true;
+    }
+    EXPECT_EQ(all.wait_posted(), Outcome::ok);
+    EXPECT_EQ(all.barrier(), Outcome::ok);
+  });
+}
+
+TEST(PostedCollectives, that_fail_are_not_forgotten_for_others_that_do_not) {
+  test::Ranks<Endpoint> ranks(2);
+  std::vector<std::unique_ptr<Collective>> collectives;
+  for (int rank = 0; rank < 2; ++rank)
+    collectives.push_back(std::make_unique<Collective>(ranks.runtime(rank), ranks.endpoint(rank)));
+  Numbers sum(10);
+  const Numbers mine(10, 1);
+  std::uint64_t value = 7;
+  Collective& all = *collectives[0];
+  all.post(all.make_allreduce(mine, sum, operators::Sum{}));
+  all.post(all.make_broadcast(value, 0));  // which ends at once, where it is sent from
+  std::thread other([&] {
+    collectives[1].reset();
+    ranks.leave(1);
+  });
+  EXPECT_EQ(all.wait_posted(), Outcome::peer_failed);
+  collectives[0].reset();
+  ranks.leave(0);
+  other.join();
 }
 
 TEST(PostedCollectives, are_refused_when_empty_or_made_elsewhere) {
