@@ -44,6 +44,6 @@ check 'ring over a link that delays, reorders and loses' 240 prints '2000 hops' 
 check 'the link is to do so no more' 10 lossless
 check 'it does not' 10 has_netem 0
 export WEFT_NETWORK=mixed WEFT_REMOTE_NETWORK=ofi
-check 'mixed job: 2 ranks on each of 2 hosts' 120 prints '4000 hops' on_both 2 110 example-ring
+check 'mixed job: 2 ranks on each of 2 hosts' 120 on_both 2 110 example-halo_exchange
 check 'the link goes down' 110 cut
 exit $failed
