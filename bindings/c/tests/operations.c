@@ -165,6 +165,51 @@ static void access_memory(int peer) {
   weft_region_destroy(region);
 }
 
+/* What the options of a queue, of a message and of a post say is what happens. */
+static void use_options(void) {
+  const int self = weft_rank(runtime);
+  weft_queue_options limits = {0};
+  weft_expose_options exposed = {0};
+  weft_message_fields fields = {0};
+  weft_options foreign = {0};
+  weft_completion* queue;
+  weft_message message = {0};
+  weft_remote remote;
+  int sent = 0, refused = 0;
+  limits.size = sizeof limits;
+  limits.capacity = 8;
+  MUST(weft_queue_create(&limits, &queue));
+  exposed.size = sizeof exposed;
+  exposed.id = 20;
+  MUST(weft_expose(runtime, queue, &exposed, &remote));
+  while (refused < 100 && sent < 10000) {
+    if (weft_is_retry(weft_post_am(endpoint, self, remote, "8 bytes", 8, NULL)))
+      ++refused;
+    else
+      refused = 0, ++sent;
+    (void)weft_progress(endpoint);
+  }
+  REQUIRE(sent >= 8 && sent < 10000);
+  while (sent != 0) {
+    (void)weft_progress(endpoint);
+    if (weft_queue_pop(queue, &message) != WEFT_OK) continue;
+    --sent;
+    weft_message_free(&message);
+  }
+  fields.size = sizeof fields;
+  fields.operation = WEFT_SEND;
+  fields.outcome = WEFT_PEER_FAILED;
+  MUST(weft_signal(queue, &fields));
+  MUST(weft_queue_pop(queue, &message));
+  EXPECT(weft_message_outcome(&message), WEFT_PEER_FAILED);
+  weft_message_free(&message);
+  foreign.size = sizeof foreign;
+  foreign.signal = remote;
+  EXPECT(weft_post_am(endpoint, self, remote, NULL, 0, &foreign), WEFT_ERROR_ARGUMENT);
+  MUST(weft_withdraw(queue));
+  weft_completion_destroy(queue);
+}
+
 /* Two at a time, called in turn. */
 static void reduce_in_two_collectives(void) {
   weft_collective* some[2];
@@ -207,6 +252,7 @@ int main(void) {
   assemble_in_packets(peer, remote);
   access_memory(peer);
   reduce_in_two_collectives();
+  use_options();
   MUST(weft_wait_drained(endpoint, 0));
   REQUIRE(weft_drained(endpoint) == 1);
   MUST(weft_barrier(runtime));

@@ -176,6 +176,28 @@ void no_packet_begins_there() {
   CHECK(count_packets() == all.size());
 }
 
+/// Senders to a queue that is full are answered retry until somebody pops.
+void full_queues() {
+  lci::comp_t queue = lci::alloc_cq_x().default_length(8)();
+  const lci::rcomp_t number = lci::register_rcomp(queue);
+  uint64_t value = 0;
+  const auto send = [&] {
+    return lci::post_am(lci::get_rank_me(), &value, sizeof value, lci::COMP_NULL_RETRY, number);
+  };
+  int sent = 0;
+  for (int refused = 0; refused < 100 && sent < 10000; lci::progress())
+    if (send().is_retry())
+      ++refused;
+    else
+      refused = 0, ++sent;
+  CHECK(sent >= 8 && sent < 10000);
+  for (int i = 0; i < sent; ++i) std::free(pop(queue).buffer);
+  post(send);
+  std::free(pop(queue).buffer);
+  lci::deregister_rcomp(number);
+  lci::free_comp(&queue);
+}
+
 /// Handlers run in the progress of a thread that waits in a barrier: they may begin another one, but not wait
 /// for it.
 lci::comp_t barriers_ended;
@@ -222,7 +244,9 @@ int main() {
     packets_of_idle_threads();
     packets_of_destructors();
     no_packet_begins_there();
-    if (lci::get_rank_n() == 1) barrier_in_handler();  // as often as the handler needs, which ranks would not agree on
+    full_queues();
+    if (lci::get_rank_n() == 1)
+      barrier_in_handler();  // as often as the handler needs, which ranks would not agree on
     lci::barrier();
     lci::g_runtime_fina();
   }

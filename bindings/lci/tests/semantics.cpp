@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "check.hpp"
 
@@ -92,6 +93,25 @@ void completion_at_the_network() {
   lci::deregister_memory(&memory);
   lci::free_comp(&queue);
   lci::free_comp(&counter);
+}
+
+/// Its memory stays: a call after the destructor ends the program.
+struct Freed : lci::comp_impl_t {
+  void signal(lci::status_t) override {}
+  static void operator delete(void*) {}
+};
+/// An object that is freed before the network is done with what it was posted with is not signalled.
+void freed_before_the_network_is_done() {
+  alignas(Freed) static char place[sizeof(Freed)];
+  const int me = lci::get_rank_me();
+  std::vector<char> out(1 << 20, 'o'), in(1 << 20);
+  lci::comp_t freed(static_cast<lci::comp_impl_t*>(new (place) Freed));
+  CHECK(lci::post_send_x(me, out.data(), out.size(), 6, freed)
+            .comp_semantic(lci::comp_semantic_t::network)()
+            .is_posted());
+  lci::free_comp(&freed);
+  CHECK(lci::post_recv(me, in.data(), in.size(), 6, lci::COMP_NULL).is_done());
+  for (int i = 0; i < 1000; ++i) lci::progress();
 }
 
 /// More than there are credits, without an object that could tell when they have left.
@@ -267,6 +287,7 @@ int main(int count, char**) {
   attributes();
   lci::g_runtime_init();
   completion_at_the_network();
+  freed_before_the_network_is_done();
   sends_before_receives();
   signals_as_they_were_given();
   numbers_that_are_registered_again();
