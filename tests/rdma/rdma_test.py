@@ -47,8 +47,8 @@ class SoftRoce(unittest.TestCase):
 
     def test_ranks_on_two_hosts(self):
         port = guest.free_port()
-        self.start("other_host.sh", number=2, link=f"listen=127.0.0.1:{port}")
-        self.require(self.start("two_hosts.sh", number=1, link=f"connect=127.0.0.1:{port}"))
+        self.start("other_host.sh", "ibv", number=2, link=f"listen=127.0.0.1:{port}")
+        self.require(self.start("two_hosts.sh", "ibv", number=1, link=f"connect=127.0.0.1:{port}"))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ check 'it does' 10 has_netem 1
 check 'ring over a link that delays, reorders and loses' 240 prints '2000 hops' on_both 1 230 example-ring
 check 'the link is to do so no more' 10 lossless
 check 'it does not' 10 has_netem 0
+# Within a host shared memory, between hosts libfabric.
 export WEFT_NETWORK=mixed WEFT_REMOTE_NETWORK=ofi
 check 'mixed job: 2 ranks on each of 2 hosts' 120 on_both 2 110 example-halo_exchange
 check 'the link goes down' 110 cut
