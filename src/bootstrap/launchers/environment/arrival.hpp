@@ -59,6 +59,12 @@ struct ResultHead {
   std::uint32_t zero = 0;
 };
 
+/// What is sent or received of such an object.
+template <class Object>
+std::span<std::byte> bytes_of(Object& object) {
+  return std::as_writable_bytes(std::span(&object, 1));
+}
+
 /// Seconds in which a rank takes the result.
 inline constexpr double kResultTime = 5.0;
 /// Longest text of a result.

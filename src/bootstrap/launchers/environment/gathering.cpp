@@ -29,11 +29,6 @@ constexpr double kContradiction = 3.0;  // seconds, for which who listens there 
 constexpr auto kBeforeNextTry = std::chrono::milliseconds(100);
 constexpr std::int64_t kWordEvery = 1'000'000'000;  // nanoseconds
 
-template <class Object>
-std::span<std::byte> bytes_of(Object& object) {
-  return std::as_writable_bytes(std::span(&object, 1));
-}
-
 /// Rank 0's side.
 class Gathering : private sockets::UnprovedConnections::Owner {
  public:

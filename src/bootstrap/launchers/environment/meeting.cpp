@@ -13,11 +13,6 @@ namespace weft::bootstrap::contact {
 
 namespace {
 
-template <class Object>
-std::span<std::byte> bytes_of(Object& object) {
-  return std::as_writable_bytes(std::span(&object, 1));
-}
-
 Meeting failed(std::string why, bool is_final = false) {
   return {std::nullopt, {}, std::move(why), is_final, true};
 }
