@@ -87,7 +87,9 @@ endif()
 function(weft_configure_library target)
   weft_target_defaults(${target})
   # File by file: what is inlined where is chosen for the data path, and its instructions are counted (tests/budget).
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  if(NOT WEFT_UNITY_LIBRARY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
   # Its headers are C++20. What links it PRIVATE keeps that from its own clients (docs/decisions/029-*.md).
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target}
