@@ -2,10 +2,14 @@
 
 #include <weft/error.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -77,6 +81,58 @@ TEST(Server, a_rank_is_welcomed_by_its_job_only) {
   EXPECT_EQ(other_job.receive(), Message::failed);
 }
 
+/// Another process that has joined as a rank, and stays until this object ends.
+class OtherProcess {
+ public:
+  OtherProcess(Server& server, int rank) {
+    int told[2];
+    EXPECT_EQ(::pipe2(told, O_CLOEXEC | O_NONBLOCK), 0);
+    const Descriptor hears{told[0]};
+    const Descriptor tells{told[1]};
+    process_ = ::fork();
+    if (process_ == 0) join(server, rank, tells.get());
+    char byte = 0;
+    while (::read(hears.get(), &byte, 1) != 1) server.serve();
+  }
+  ~OtherProcess() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+ private:
+  [[noreturn]] static void join(Server& server, int rank, int tells) {
+    const Descriptor socket = connect_abstract(server.name());
+    const Header header{.length = 32, .request = 1, .message = Message::hello, .argument = rank};
+    std::string bytes(sizeof header, '\0');
+    std::memcpy(bytes.data(), &header, sizeof header);
+    bytes += server.job_id();
+    static_cast<void>(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    char answer = 0;
+    static_cast<void>(::recv(socket.get(), &answer, 1, 0));
+    static_cast<void>(::write(tells, &answer, 1));
+    for (;;) ::pause();
+  }
+
+  pid_t process_ = -1;
+};
+
+TEST(Server, a_second_process_is_no_rank_while_the_first_one_runs) {
+  Server server{random_job_id(), 2};
+  {
+    const OtherProcess other(server, 1);
+    RawRank second{server};
+    EXPECT_EQ(second.hello(1), Message::failed);
+    EXPECT_NE(second.text().find("a program that a rank starts is no rank"), std::string::npos)
+        << second.text();
+    RawRank another{server};
+    EXPECT_EQ(another.hello(0), Message::done);
+  }
+  RawRank next{server};
+  EXPECT_EQ(next.hello(1), Message::done);
+}
+
 TEST(Server, impossible_lengths_end_the_connection_and_nothing_else) {
   Server server{random_job_id(), 2};
   RawRank stranger{server};
@@ -114,6 +170,20 @@ TEST(Server, impossible_arguments_are_refused) {
   EXPECT_EQ(rank.receive(), Message::failed);
   rank.send({.length = 0, .request = 2, .message = static_cast<Message>(77), .argument = 0}, "");
   EXPECT_TRUE(rank.is_closed());
+}
+
+TEST(Server, only_another_rank_is_reported_as_unreachable) {
+  Server server{random_job_id(), 3};
+  RawRank rank{server};
+  ASSERT_EQ(rank.hello(1), Message::done);
+  RawRank reached_in_vain{server};
+  ASSERT_EQ(reached_in_vain.hello(2), Message::done);
+  for (const std::int32_t reported : {1, -1, 3, 1 << 30, 2})
+    rank.send({.length = 3, .request = 0, .message = Message::unreachable, .argument = reported}, "why");
+  auto lost = server.findings().take_unreachable();
+  for (; !lost.has_value(); lost = server.findings().take_unreachable()) server.serve();
+  EXPECT_EQ(lost->rank, 2) << "those before it are nobody, or rank 1 itself";
+  EXPECT_EQ(lost->by, 1);
 }
 
 TEST(Server, a_message_may_arrive_in_any_pieces) {

@@ -74,6 +74,17 @@ TEST(GoneContexts, are_forgotten_before_their_numbers_are_given_again) {
   EXPECT_FALSE(gone.has(0)) << "all of them are given again next";
 }
 
+TEST(GoneContexts, are_marked_as_long_as_they_are_known) {
+  GoneContexts gone(kNumbers);
+  for (std::uint32_t last = 0; last < 3 * kAtATime; ++last) {
+    gone.add({last, 1});
+    if (last % (kAtATime / 4) != kAtATime / 4 - 1)
+      continue;  // marks are made anew at the end of some of these
+    for (std::uint32_t number = 0; number <= last; ++number)
+      ASSERT_TRUE(gone.may_have(number) || !gone.has(number)) << number << " of " << last;
+  }
+}
+
 TEST(GoneContexts, that_end_while_a_message_is_stored_are_noticed_behind_it) {
   GoneContexts gone(kNumbers);
   gone.add({1, 1});

@@ -52,6 +52,13 @@ TEST(MatchingContexts, a_number_is_given_again_when_all_others_have_been) {
   EXPECT_EQ(contexts.reserve(5, 1).first, first.first);
 }
 
+TEST(MatchingContexts, that_do_not_fit_behind_the_last_one_are_given_from_the_beginning) {
+  MatchingContexts contexts(kManyRanks);
+  for (std::uint32_t count = 0; count < kNumbersOfOne - 1; ++count)
+    contexts.give_back(contexts.reserve(5, 1));
+  EXPECT_EQ(contexts.reserve(5, 2).first, 5 * kNumbersOfOne) << "the numbers behind are those of rank 6";
+}
+
 TEST(MatchingContexts, numbers_that_are_in_use_are_passed_over) {
   MatchingContexts contexts(kManyRanks);
   std::vector<ContextNumbers> kept;
