@@ -43,7 +43,7 @@ class TheListOfThisTree(unittest.TestCase):
         known = {path.name for path in (scratch.ROOT / "tests").glob("*/*")} | {"concurrent", "budget"}
         for fault in planted.read_faults():
             for program in fault.programs:
-                if program in ("weft-command", "c-programs", "lci-programs") or program.startswith(("test-program-", "example-")):
+                if program in ("weft-command", "weft-mpi-tests", "c-programs", "lci-programs") or program.startswith(("test-program-", "example-")):
                     continue
                 self.assertIn(program.split("-", 1)[-1], known, f"{fault.name}: {program}")
 

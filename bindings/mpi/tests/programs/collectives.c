@@ -302,6 +302,22 @@ static void no_result(void) {
   CHECK(rank == 0 ? ranks == 1 || own[0] == 1 : result == ranks * (ranks - 1) / 2 + ranks * rank);
 }
 
+/* No receive of the program gets a message of a collective. */
+static void apart_from_receives(void) {
+  int in = -1, own = rank, all = 0, flag = 0;
+  MPI_Irecv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+  for (int root = 0; root < ranks; ++root) {
+    MPI_Reduce(&own, &all, 1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+    if (rank == root) CHECK(all == ranks * (ranks - 1) / 2);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+  }
+  MPI_Send(&own, 1, MPI_INT, rank, 5, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(in == rank);
+}
+
 /* MPI leaves open what sums of characters are; here they are small integers. */
 static void characters(void) {
   const MPI_Datatype types[] = {MPI_CHAR, MPI_CHARACTER};
@@ -331,6 +347,7 @@ int main(int argc, char** argv) {
   kept();
   several();
   no_result();
+  apart_from_receives();
   characters();
   MPI_Finalize();
   return 0;

@@ -112,6 +112,38 @@ static void cancelled_sends(void) {
   free(out);
 }
 
+/* One that is freed before it ends keeps its record until then: another request is not ended in its place. */
+static void freed_before_their_end(void) {
+  int first = -1, second = -1, flag = 0;
+  MPI_Request request;
+  MPI_Irecv(&first, 1, MPI_INT, rank, 8, MPI_COMM_WORLD, &request);
+  MPI_Request_free(&request);
+  MPI_Irecv(&second, 1, MPI_INT, rank, 9, MPI_COMM_WORLD, &request);
+  MPI_Send(&rank, 1, MPI_INT, rank, 8, MPI_COMM_WORLD);
+  for (int i = 0; i < 100; ++i) {
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    CHECK(!flag);
+  }
+  MPI_Send(&rank, 1, MPI_INT, rank, 9, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  CHECK(first == rank && second == rank);
+}
+
+/* More communicators than there may be at a time, each freed before its last request ends. */
+static void outlive_their_communicators(void) {
+  for (int i = 0; i < 20000; ++i) {
+    int in = -1;
+    MPI_Request request;
+    MPI_Comm own;
+    MPI_Comm_dup(MPI_COMM_SELF, &own);
+    MPI_Irecv(&in, 1, MPI_INT, 0, 1, own, &request);
+    MPI_Send(&i, 1, MPI_INT, 0, 1, own);
+    MPI_Comm_free(&own);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(in == i);
+  }
+}
+
 static void freed(void) {
   int in = -1, out = rank;
   MPI_Request request;
@@ -221,6 +253,8 @@ int main(int argc, char** argv) {
   persistent();
   cancelled();
   cancelled_sends();
+  freed_before_their_end();
+  outlive_their_communicators();
   freed();
   generalized();
   errors_are_told();

@@ -79,21 +79,32 @@ TEST_P(Collectives, one_after_another_over_the_same_buffers_differ_by_length_roo
     constexpr std::size_t kMost = 20'000;
     const std::vector<std::uint64_t> mine(kMost, 1);
     std::vector<std::uint64_t> result(kMost);
-    // The longer ones are laid out as graphs, of which the last is kept for calls of the same.
+    const auto expected_of = [&](std::size_t count, std::uint64_t more) {
+      std::vector<std::uint64_t> expected(kMost);
+      std::fill_n(expected.begin(), count, ranks + more * (ranks - 1));
+      return expected;
+    };
+    const auto reduce = [&](std::size_t count, std::uint64_t more, int root) {
+      std::ranges::fill(result, 0);
+      const Outcome outcome = collective.reduce(std::span(mine).first(count), std::span(result).first(count),
+                                                SumAndMore{more}, root);
+      if (outcome != Outcome::ok || (rank == root && result != expected_of(count, more))) ++wrong;
+    };
     for (const std::size_t count : {std::size_t{5}, std::size_t{3}, std::size_t{8}, kMost, kMost / 2})
       for (const std::uint64_t more : {0, 7}) {
-        const auto from = std::span(mine).first(count);
-        const auto to = std::span(result).first(count);
-        std::vector<std::uint64_t> expected(kMost);
-        std::fill_n(expected.begin(), count, ranks + more * (ranks - 1));
         std::ranges::fill(result, 0);
-        if (collective.allreduce(from, to, SumAndMore{more}) != Outcome::ok || result != expected) ++wrong;
-        for (const int root : {0, job.size() - 1}) {
-          std::ranges::fill(result, 0);
-          if (collective.reduce(from, to, SumAndMore{more}, root) != Outcome::ok) ++wrong;
-          if (rank == root && result != expected) ++wrong;
-        }
+        if (collective.allreduce(std::span(mine).first(count), std::span(result).first(count),
+                                 SumAndMore{more}) != Outcome::ok ||
+            result != expected_of(count, more))
+          ++wrong;
+        for (const int root : {0, job.size() - 1}) reduce(count, more, root);
       }
+    // The graph of a longer one is kept for calls of the same: these differ by operator, length and root
+    // alone.
+    reduce(kMost, 0, 0);
+    reduce(kMost, 7, 0);
+    reduce(kMost / 2, 7, 0);
+    reduce(kMost / 2, 7, job.size() - 1);
   });
   EXPECT_EQ(wrong, 0);
 }
