@@ -21,6 +21,15 @@
 namespace weft::bootstrap::local {
 namespace {
 
+std::string request_of(const Header& header, std::string_view payload) {
+  std::string bytes(sizeof header, '\0');
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes.append(payload);
+}
+Header hello_of(int rank) {
+  return {.length = 32, .request = 1, .message = Message::hello, .argument = rank};
+}
+
 // Speaks to the server byte by byte, as no client would.
 class RawRank {
  public:
@@ -28,17 +37,13 @@ class RawRank {
     server_.serve();
   }
 
-  void send(const Header& header, std::string_view payload) {
-    std::string bytes(sizeof header, '\0');
-    std::memcpy(bytes.data(), &header, sizeof header);
-    send_raw(bytes + std::string(payload));
-  }
+  void send(const Header& header, std::string_view payload) { send_raw(request_of(header, payload)); }
   void send_raw(std::string_view bytes) {
     static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
     server_.serve();
   }
   Message hello(int rank) {
-    send({.length = 32, .request = 1, .message = Message::hello, .argument = rank}, server_.job_id());
+    send(hello_of(rank), server_.job_id());
     return receive();
   }
   // The kind of the next answer, whose payload is dropped.
@@ -104,10 +109,7 @@ class OtherProcess {
  private:
   [[noreturn]] static void join(Server& server, int rank, int tells) {
     const Descriptor socket = connect_abstract(server.name());
-    const Header header{.length = 32, .request = 1, .message = Message::hello, .argument = rank};
-    std::string bytes(sizeof header, '\0');
-    std::memcpy(bytes.data(), &header, sizeof header);
-    bytes += server.job_id();
+    const std::string bytes = request_of(hello_of(rank), server.job_id());
     static_cast<void>(::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
     char answer = 0;
     static_cast<void>(::recv(socket.get(), &answer, 1, 0));
@@ -191,9 +193,7 @@ TEST(Server, a_message_may_arrive_in_any_pieces) {
   RawRank rank{server};
   ASSERT_EQ(rank.hello(0), Message::done);
   const Header header{.length = 8, .request = 2, .message = Message::put, .argument = 3};
-  std::string bytes(sizeof header, '\0');
-  std::memcpy(bytes.data(), &header, sizeof header);
-  for (const char byte : bytes + "keyvalue") rank.send_raw({&byte, 1});
+  for (const char byte : request_of(header, "keyvalue")) rank.send_raw({&byte, 1});
   EXPECT_EQ(rank.receive(), Message::done);
   rank.send({.length = 3, .request = 3, .message = Message::try_get, .argument = 0}, "key");
   EXPECT_EQ(rank.receive(), Message::done);
