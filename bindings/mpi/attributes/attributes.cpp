@@ -135,14 +135,13 @@ void Attributes::copy_to(Attributes& to, void* object) const {
 
 void Attributes::clear(void* object) {
   for (;;) {
-    Entry last{MPI_KEYVAL_INVALID, nullptr};
+    int last = MPI_KEYVAL_INVALID;
     {
       const std::lock_guard lock(mutex_);
       if (entries_.empty()) return;
-      last = entries_.back();
-      entries_.pop_back();
+      last = entries_.back().first;
     }
-    drop(object, last);
+    remove(object, last);
   }
 }
 

@@ -30,31 +30,33 @@ inline Request* post_block(const void* buffer, MPI_Count count, const Datatype& 
   return request;
 }
 
-/// Posts a send of which it is checked how the program uses its buffer, until it waits for the request.
-[[gnu::cold, gnu::noinline]] Request* post_checked(const void* buffer, MPI_Count count, Datatype& type,
-                                                   int dest, int tag, Communicator& communicator,
-                                                   SendMode mode, bool can_be_cancelled) {
+/// Posts a send that is not just one block. Its request is given back where it is refused (a full buffer).
+[[gnu::noinline]] Request* post_other(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
+                                      Communicator& communicator, SendMode mode, bool can_be_cancelled) {
   Request* const request = take_request(communicator);
   request->peer = dest;
   request->has_handle = can_be_cancelled;
-  if (post_message(*request, buffer, count, type, dest, tag, communicator.context, mode))
+  try {
+    if (!post_message(*request, buffer, count, type, dest, tag, communicator.context, mode)) return request;
+  } catch (...) {
+    give_request(request);
+    throw;
+  }
+  if (is_checked) [[unlikely]] {  // how the program uses its buffer, until it waits for the request
     request->state.store(Request::kDone, std::memory_order_release);
-  return request;
+    return request;
+  }
+  give_request(request);
+  return nullptr;
 }
 
 /// Posts any send. Returns its request; nullptr when it has ended.
 inline Request* post(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,
                      Communicator& communicator, SendMode mode, bool can_be_cancelled) {
-  if (is_checked) [[unlikely]]
-    return post_checked(buffer, count, type, dest, tag, communicator, mode, can_be_cancelled);
-  if (type.is_dense(count) && (mode == SendMode::standard || mode == SendMode::ready)) [[likely]]
+  if (!is_checked && type.is_dense(count) && (mode == SendMode::standard || mode == SendMode::ready))
+      [[likely]]
     return post_block(buffer, count, type, dest, tag, communicator, can_be_cancelled);
-  Request* const request = take_request(communicator);
-  request->peer = dest;
-  request->has_handle = can_be_cancelled;
-  if (!post_message(*request, buffer, count, type, dest, tag, communicator.context, mode)) return request;
-  give_request(request);
-  return nullptr;
+  return post_other(buffer, count, type, dest, tag, communicator, mode, can_be_cancelled);
 }
 
 void blocking_send(const void* buffer, MPI_Count count, Datatype& type, int dest, int tag,

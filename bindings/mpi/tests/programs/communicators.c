@@ -228,6 +228,27 @@ static void keys_freed_more_than_once(void) {
   /* The last attribute is deleted by MPI_Finalize. */
 }
 
+/* A communicator whose attribute refuses to be deleted, once, keeps it and is freed by the second call. */
+static int refuse_once(MPI_Comm from, int key, void* value, void* extra) {
+  (void)from;
+  (void)key;
+  (void)extra;
+  return ++*(int*)value == 1 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+static void no_end_where_an_attribute_refuses(void) {
+  int key, deletions = 0, flag = 0;
+  void* value = NULL;
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse_once, &key, NULL);
+  MPI_Comm_set_attr(comm, key, &deletions);
+  CHECK(MPI_Comm_free(&comm) != MPI_SUCCESS && comm != MPI_COMM_NULL);
+  CHECK(MPI_Comm_get_attr(comm, key, &value, &flag) == MPI_SUCCESS && flag && value == &deletions);
+  CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS && comm == MPI_COMM_NULL && deletions == 2);
+  MPI_Comm_free_keyval(&key);
+}
+
 /* Errors of calls on no communicator: the handler of MPI_COMM_WORLD learns of them where MPI_COMM_SELF has none. */
 static int refuse_copy(MPI_Comm from, int key, void* extra, void* in, void* out, int* flag) {
   (void)from;
@@ -315,6 +336,7 @@ int main(int argc, char** argv) {
   handlers();
   names_and_infos();
   keys_freed_more_than_once();
+  no_end_where_an_attribute_refuses();
   no_copy_where_an_attribute_is_refused();
   errors_on_nothing();
   freed_with_messages();

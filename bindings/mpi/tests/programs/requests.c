@@ -223,6 +223,7 @@ static void flush_ends_when_all_has_left(void) {
   CHECK(detached == memory);
   free(memory);
 }
+/* And of sends that are refused no request is left, which MPI_Finalize would tell. */
 static void full_buffers_leave_requests_as_they_were(void) {
   char memory[MPI_BSEND_OVERHEAD + 16], *detached;
   int big[64] = {0}, size, in[64];
@@ -231,6 +232,8 @@ static void full_buffers_leave_requests_as_they_were(void) {
   MPI_Comm_dup(MPI_COMM_SELF, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Buffer_attach(memory, sizeof memory);
+  CHECK(class_of(MPI_Bsend(big, 64, MPI_INT, 0, 3, comm)) == MPI_ERR_BUFFER);
+  CHECK(class_of(MPI_Ibsend(big, 64, MPI_INT, 0, 3, comm, &request)) == MPI_ERR_BUFFER);
   MPI_Bsend_init(big, 64, MPI_INT, 0, 3, comm, &request);
   CHECK(class_of(MPI_Start(&request)) == MPI_ERR_BUFFER);
   MPI_Buffer_detach(&detached, &size);
