@@ -29,7 +29,7 @@ class Spin {
     if (yields_soon_) return polls_ < CoreShare::kFewPolls;
     // An event that comes soon shall meet neither a pause of 25 to 50 ns nor a read of the clock.
     if (polls_ <= CoreShare::kSpinBudget) {
-      if (polls_ % kSpinBudgetPerLook != 0) return true;
+      if ((polls_ & between_looks_) != 0) return true;
     } else {
       cpu_pause();
       if (polls_ % kPollsPerLook != 0) return true;
@@ -63,9 +63,11 @@ class Spin {
   }
 
  private:
-  // Polls between reads of the clock, which takes as long as some polls.
+  // Polls between reads of the clock, which takes as long as some polls; powers of two.
   static constexpr std::uint32_t kSpinBudgetPerLook = 64;
   static constexpr std::uint32_t kPollsPerLook = 16;
+  // ... where other threads want the core: over sockets a poll is a system call, and 64 are many turns.
+  static constexpr std::uint32_t kSharedPollsPerLook = 4;
   static constexpr std::uint32_t kShortSpins = 4;  // take about as long as one long spin
   static constexpr std::int64_t kNotYet = -1;
 
@@ -73,12 +75,14 @@ class Spin {
     since_ns_ = kNotYet;
     polls_ = 0;
     yields_soon_ = share_.yields_soon();
+    between_looks_ = (share_.is_shared() ? kSharedPollsPerLook : kSpinBudgetPerLook) - 1;
   }
 
   const std::int64_t limit_ns_;
   CoreShare& share_;
   std::int64_t since_ns_ = kNotYet;
   std::uint32_t polls_ = 0;
+  std::uint32_t between_looks_ = kSpinBudgetPerLook - 1;
   bool yields_soon_ = false;
   bool was_short_ = false;
   bool has_polled_ = false;  // empty polls, since the wait began or other threads have run

@@ -13,7 +13,7 @@ constexpr std::int64_t kAlone = 500;      // ns that a yield takes when nobody e
 constexpr std::int64_t kSwitched = 2500;  // ... and when somebody does
 constexpr std::int64_t kLongTurn = 300'000;
 constexpr std::int64_t kLongTime = std::int64_t{1} << 60;
-constexpr int kMany = 60;  // polls; fewer than come before the first look at the clock
+constexpr int kMany = 7;  // polls; fewer than come before the second look at the clock
 
 /// How many polls in vain a wait makes that begins now, up to kMany.
 int polls_of_a_wait(CoreShare& share) {
@@ -72,6 +72,20 @@ TEST(CoreShare, where_others_want_the_core_and_polls_are_in_vain_it_gives_way_so
   }
   EXPECT_GE(long_waits, 5);
   EXPECT_LE(long_waits, 20);
+}
+
+TEST(CoreShare, polls_that_are_system_calls_are_few_where_others_want_the_core) {
+  CoreShare share;
+  yield(share, kSwitched);
+  Spin spin(kLongTime, share);
+  int polls = 0;
+  do {
+    ++polls;
+    const std::int64_t until = base::now_ns() + CoreShare::kWorth;
+    while (base::now_ns() < until) {
+    }
+  } while (spin.goes_on());
+  EXPECT_LE(polls, 8);
 }
 
 TEST(CoreShare, polls_no_longer_than_a_switch_takes_but_for_trials) {
