@@ -59,7 +59,7 @@ error_t progress_on(endpoint_impl_t& place) {
 status_t post_put_x::call() const {
   endpoint_impl_t& place = endpoint_of_post(*this);
   if (is_for_network(*this)) [[unlikely]]
-    return post_for_network(place, *this);
+    return status_of_post(post_for_network(place, *this));
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);
   weft::AccessOptions options = access_of(*this, place, mode, "post_put");

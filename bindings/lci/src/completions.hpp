@@ -86,13 +86,23 @@ class HandlerCompletion final : public OwnCompletion, public weft::Completion {
   void signal(status_t status) override { function_(status); }
   void signal(weft::Message& message) noexcept override { function_(delivery().status_of(message)); }
   void signal_batch(weft::Arrivals& arrivals) noexcept override {
-    const Delivery delivery = this->delivery();
-    arrivals.for_each([ function = function_, delivery ](weft::Message & message)
-                          __attribute__((always_inline)) { function(delivery.status_of_view(message)); });
+    attr.zero_copy_am ? take<true>(arrivals, delivery()) : take<false>(arrivals, delivery());
   }
   [[nodiscard]] bool ready() const noexcept override { return true; }
 
  private:
+  /// A function of its own for each place of the payloads: together they would keep messages in memory.
+  template <bool kIntoPackets>
+  [[gnu::noinline]] void take(weft::Arrivals& arrivals, Delivery delivery) const noexcept {
+    // The message need not exist in memory: its address goes nowhere.
+    arrivals.for_each([ function = function_,
+                        delivery ](weft::Message & message) __attribute__((always_inline)) {
+      function(make_status(errorcode_t::done, message.peer(),
+                           delivery.own_copy<kIntoPackets>(message.peer(), message.data(), message.size()),
+                           message.size(), message.tag(), nullptr));
+    });
+  }
+
   const comp_handler_t function_;
 };
 

@@ -70,7 +70,9 @@ class Delivery {
  public:
   /// `payloads`: of the runtime that the object receives from, or null.
   Delivery(Payloads* payloads, bool into_packets) noexcept
-      : payloads_(payloads), into_packets_(into_packets) {}
+      : payloads_(payloads),
+        room_(payloads != nullptr ? payloads->packet_bytes() : 0),
+        into_packets_(into_packets) {}
   /// The same, but not into packets.
   [[nodiscard]] Delivery into_memory() const noexcept { return {payloads_, false}; }
 
@@ -92,22 +94,19 @@ class Delivery {
                        message.tag(), message.user_data());
   }
 
-  /// The status of an active message that has arrived in a batch. The message need not exist in memory: its
-  /// address goes nowhere.
-  [[nodiscard, gnu::always_inline]] inline status_t status_of_view(
-      const weft::Message& message) const noexcept {
-    return status_of_arrival(message.peer(), message.tag(), message.data(), message.size());
+  /// A copy of an active message, which the program takes over; null: it is empty.
+  [[nodiscard, gnu::always_inline]] inline void* own_copy(int rank, const std::byte* data,
+                                                          std::size_t size) const noexcept {
+    return into_packets_ ? own_copy<true>(rank, data, size) : own_copy<false>(rank, data, size);
   }
-  [[nodiscard, gnu::always_inline]] inline status_t status_of_arrival(int rank, tag_t tag,
-                                                                      const std::byte* data,
-                                                                      std::size_t size) const noexcept {
-    void* buffer = nullptr;
-    if (size != 0) [[likely]] {
-      buffer = copy_to_own(data, size);
-      if (buffer == nullptr) [[unlikely]]
-        buffer = copy_of(data, size, rank);
-    }
-    return make_status(errorcode_t::done, rank, buffer, size, tag, nullptr);
+  /// The same for callers that know where the copies go.
+  template <bool kIntoPackets>
+  [[nodiscard, gnu::always_inline]] inline void* own_copy(int rank, const std::byte* data,
+                                                          std::size_t size) const noexcept {
+    if (size == 0) [[unlikely]]
+      return nullptr;
+    void* const memory = copy_to_own<kIntoPackets>(data, size);
+    return memory != nullptr ? memory : copy_of(data, size, rank);
   }
 
   /// Says on standard error how the operation has ended. Returns the code for its status.
@@ -117,15 +116,17 @@ class Delivery {
   [[nodiscard, gnu::always_inline]] inline void* keep(weft::Message& message) const noexcept {
     const std::size_t size = message.size();
     if (size == 0) return nullptr;
-    void* const memory = copy_to_own(message.data(), size);
+    void* const memory =
+        into_packets_ ? copy_to_own<true>(message.data(), size) : copy_to_own<false>(message.data(), size);
     return memory != nullptr ? memory : keep_large(message);
   }
   /// A copy of up to a packet, as the program takes it over; null: it is larger, or there is no memory.
+  template <bool kIntoPackets>
   [[nodiscard, gnu::always_inline]] inline void* copy_to_own(const std::byte* from,
                                                              std::size_t size) const noexcept {
-    if (payloads_ == nullptr || size > payloads_->packet_bytes()) [[unlikely]]
+    if (size > room_) [[unlikely]]
       return nullptr;
-    void* const memory = into_packets_ ? payloads_->take_packet() : payloads_->allocate(size);
+    void* const memory = kIntoPackets ? payloads_->take_packet() : payloads_->allocate(size);
     if (memory == nullptr) [[unlikely]]
       return nullptr;
     if (size == sizeof(std::uint64_t)) {
@@ -143,6 +144,7 @@ class Delivery {
   [[nodiscard]] void* copy_of(const std::byte* data, std::size_t size, int rank) const noexcept;
 
   Payloads* payloads_;
+  std::size_t room_;  // of a packet; 0 without payloads_
   bool into_packets_;
 };
 

@@ -85,12 +85,15 @@ class Rcomps {
     const std::uint16_t before = again == nullptr ? 0 : again[rcomp].load(std::memory_order_relaxed);
     return {static_cast<std::uint16_t>(rcomp), static_cast<std::uint16_t>(before + 1), device};
   }
+  /// Returns true for a number that has been registered once, as all others.
+  [[nodiscard, gnu::always_inline]] inline bool is_first(rcomp_t rcomp) const noexcept {
+    return rcomp < kEnd && again_.load(std::memory_order_acquire) == nullptr;
+  }
   /// Notes the handle that a number of this rank has got. Not in several threads.
   void note(weft::RemoteCompletion handle);
-
- private:
   [[noreturn]] static void refuse_number(rcomp_t rcomp);
 
+ private:
   // By number, how often it was registered before; null until one is registered again.
   std::unique_ptr<std::atomic<std::uint16_t>[]> table_;
   std::atomic<const std::atomic<std::uint16_t>*> again_{nullptr};
@@ -202,8 +205,9 @@ inline endpoint_impl_t::endpoint_impl_t(runtime_impl_t& of_runtime, device_impl_
       index(static_cast<std::uint8_t>(device.index())),
       endpoint(device) {}
 
-/// The runtime that operations use which are given none.
+/// The runtime that operations use which are given none, and its default endpoint; null: there is none.
 extern runtime_impl_t* g_runtime;
+extern endpoint_impl_t* g_endpoint;
 
 /// get_g_default_attr() with 0 for what nobody has asked for.
 [[nodiscard]] global_attr_t requested_attributes();

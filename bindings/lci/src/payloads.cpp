@@ -47,6 +47,7 @@ class CacheOwner {
       before->empty(cache);
       before->caches_.fetch_sub(1, std::memory_order_relaxed);
     }
+    std::fill(std::begin(cache.held), std::end(cache.held), nullptr);
     if (payloads != nullptr) payloads->caches_.fetch_add(1, std::memory_order_relaxed);
     cache.of.store(payloads, std::memory_order_relaxed);
   }

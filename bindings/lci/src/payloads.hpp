@@ -18,7 +18,9 @@ struct PacketCache {
   static constexpr std::uint32_t kMost = 16;
   std::atomic<const Payloads*> of{nullptr};  // whose packets they are; written under the mutex of all caches
   std::uint32_t count = 0;
-  void* held[kMost] = {};
+  // Of the packets that the thread has taken, the last one lies behind those that it may take, until another
+  // is put there. The last place stays null.
+  void* held[kMost + 1] = {};
 };
 /// A pointer, since a program that opens the library late has little memory for thread-local variables. Of a
 /// thread without a cache it is one that is nobody's.
@@ -56,8 +58,10 @@ class Payloads {
   }
   /// Takes back what take_packet() has returned. Returns false for all other addresses.
   [[nodiscard, gnu::always_inline]] inline bool put_packet(void* address) noexcept {
-    if (!is_beginning(address)) return false;
     PacketCache& cache = *packet_cache;
+    if (put_again(cache, address)) [[likely]]
+      return true;
+    if (!is_beginning(address)) return false;
     if (cache.of.load(std::memory_order_relaxed) != this || cache.count >= cached_) [[unlikely]]
       return put_into_pool(address);
     cache.held[cache.count++] = address;
@@ -81,6 +85,14 @@ class Payloads {
     const std::uintptr_t first = first_.load(std::memory_order_acquire);
     return at >= first && at <= last_.load(std::memory_order_relaxed) &&
            (at - first) % stride_.load(std::memory_order_relaxed) == 0;
+  }
+  /// Puts back the packet that the thread has taken out of its cache last; false: it is another one.
+  [[nodiscard, gnu::always_inline]] inline bool put_again(PacketCache& cache, void* address) const noexcept {
+    if (cache.of.load(std::memory_order_relaxed) != this || cache.held[cache.count] != address ||
+        address == nullptr)
+      return false;
+    ++cache.count;
+    return true;
   }
   void note_taken(std::uintptr_t at) noexcept;
   /// Whether one cache more would leave three quarters of the packets to the pool.

@@ -1,14 +1,16 @@
 // Active messages, sends and receives.
 #include "posts.hpp"
 
+#include "quick_post.hpp"
+
 namespace lci {
 
 /// Of an operation without a completion object that has ended.
-status_t status_with(weft::Outcome outcome, const Fields& fields, const char* operation) {
-  if (outcome == weft::Outcome::ok) return status_with(errorcode_t::done, fields);
+errorcode_t code_of(weft::Outcome outcome, const Fields& fields, const char* operation) {
+  if (outcome == weft::Outcome::ok) return errorcode_t::done;
   std::fprintf(stderr, "lci: %s of %zu bytes with rank %d has ended as %s\n", operation, fields.size,
                fields.rank, weft::name_of(outcome));
-  return status_with(errorcode_t::fatal, fields);
+  return errorcode_t::fatal;
 }
 void refuse_tag(tag_t tag, const char* operation) {
   refuse(std::string(operation) + ": the tag is " + std::to_string(tag) + ": at most 4294967295 (max_tag)");
@@ -38,10 +40,10 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
   }
 }
 
-/// Any post of an active message. A function of its own, so that the fast path below saves no registers for
+/// Any post of an active message. A function of its own, so that the fast paths below save no registers for
 /// it.
-[[gnu::noinline]] status_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remote,
-                                        const Mode& mode) {
+[[gnu::noinline]] errorcode_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remote,
+                                           const Mode& mode) {
   const weft::ActiveMessageOptions options{.completion = mode.completion,
                                            .user_data = fields.user_context,
                                            .tag = short_tag(fields.tag, "post_am"),
@@ -54,28 +56,28 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
       // Without a completion object: what is accepted has been copied, and the packet goes back to its pool.
       const weft::Status copied = endpoint.post_am(fields.rank, handle, bytes_of(fields),
                                                    {.tag = options.tag, .may_complete_now = true});
-      if (copied.is_accepted()) return status_with(errorcode_t::done, fields);
+      if (copied.is_accepted()) return errorcode_t::done;
       if (mode.may_retry) {
         packet.release();
-        return status_with(copied, fields);
+        return code_of(copied);
       }
     }
     for (;;) {
       const weft::Status answer = post_packet(packet, [&](weft::Packet&& taken) {
         return endpoint.post_am(fields.rank, handle, std::move(taken), fields.size, options);
       });
-      if (answer.is_accepted() && mode.completion == nullptr) return status_with(errorcode_t::done, fields);
-      if (answer.is_accepted() || mode.may_retry) return status_with(answer, fields);
+      if (answer.is_accepted() && mode.completion == nullptr) return errorcode_t::done;
+      if (answer.is_accepted() || mode.may_retry) return code_of(answer);
       endpoint.progress();
       packet = place.runtime.runtime.packet_of(fields.buffer);
     }
   }
   const weft::Status answer = endpoint.post_am(fields.rank, handle, bytes_of(fields), options);
-  if (mode.completion != nullptr || answer.is_done()) return status_with(answer, fields);
+  if (mode.completion != nullptr || answer.is_done()) return code_of(answer);
   // Its payload was copied.
-  if (answer.is_posted()) return status_with(errorcode_t::done, fields);
-  if (mode.may_retry) return status_with(answer, fields);
-  return status_with(endpoint.send_am(fields.rank, handle, bytes_of(fields), options), fields, "post_am");
+  if (answer.is_posted()) return errorcode_t::done;
+  if (mode.may_retry) return code_of(answer);
+  return code_of(endpoint.send_am(fields.rank, handle, bytes_of(fields), options), fields, "post_am");
 }
 
 /// A post with a completion object, unless it has to end by itself, or has a packet: true when the fast paths
@@ -87,41 +89,6 @@ template <class Post>
 template <class Post>
 [[gnu::always_inline]] inline weft::Bytes payload_of(const Post& post) noexcept {
   return {static_cast<const std::byte*>(post.m_local_buffer), post.m_size};
-}
-
-/// A post whose end is told, or that is special.
-[[gnu::noinline]] status_t post_am_told(endpoint_impl_t& place, const post_am_x& post) {
-  if (is_for_network(post)) [[unlikely]]
-    return post_for_network(place, post);
-  if (is_special(place, post)) [[unlikely]]
-    return post_am_with(place, fields_of(post), post.m_remote_comp, mode_of(post));
-  const weft::ActiveMessageOptions options{.completion = completion_of(post.m_local_comp),
-                                           .user_data = post.m_user_context,
-                                           .tag = short_tag(post.m_tag, "post_am"),
-                                           .may_retry = post.m_allow_retry,
-                                           .may_complete_now = post.m_allow_done};
-  const weft::RemoteCompletion handle = place.rcomps.handle(post.m_remote_comp, place.index);
-  // The compiler copies a word by itself.
-  const weft::Bytes payload = payload_of(post);
-  const weft::Status answer =
-      payload.size() == sizeof(std::uint64_t)
-          ? place.endpoint.post_am(post.m_rank, handle, {payload.data(), sizeof(std::uint64_t)}, options)
-          : place.endpoint.post_am(post.m_rank, handle, payload, options);
-  return answered(code_of(answer), post);
-}
-
-/// Fast path of post_am without a completion object. Returns false, without effect, when it does not apply.
-[[gnu::always_inline]] inline bool try_post_am(endpoint_impl_t& place, int rank, void* buffer,
-                                               std::size_t size, const comp_t& comp, rcomp_t remote,
-                                               std::uint32_t tag) {
-  if (!comp.is_empty() || place.payloads.may_hold(buffer)) return false;
-  const weft::RemoteCompletion handle = place.rcomps.handle(remote, place.index);
-  const auto* const bytes = static_cast<const std::byte*>(buffer);
-  const weft::ActiveMessageOptions options{.tag = tag, .may_complete_now = true};
-  // The compiler copies a word by itself.
-  if (size == sizeof(std::uint64_t))
-    return place.endpoint.post_am(rank, handle, {bytes, sizeof(std::uint64_t)}, options).is_accepted();
-  return place.endpoint.post_am(rank, handle, {bytes, size}, options).is_accepted();
 }
 
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_policy(matching_policy_t policy) {
@@ -143,36 +110,102 @@ std::uint16_t engine_of(const matching_engine_t& engine) {
 
 }  // namespace
 
-status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp) {
-  endpoint_impl_t& place = default_endpoint(runtime_of({}));
-  place.peers.note(rank);
-  if (try_post_am(place, rank, local_buffer, size, local_comp, remote_comp, 0)) [[likely]]
-    return status_with(errorcode_t::done, {rank, local_buffer, size, 0, nullptr});
-  return post_am_with(place, {rank, local_buffer, size, 0, nullptr}, remote_comp,
-                      mode_of(local_comp, true, true, true));
-}
+namespace posts {
+
 namespace {
 
-[[gnu::noinline]] status_t post_am_untold(endpoint_impl_t& place, const post_am_x& post) {
-  if (post.m_tag <= UINT32_MAX &&
-      try_post_am(place, post.m_rank, post.m_local_buffer, post.m_size, post.m_local_comp, post.m_remote_comp,
-                  static_cast<std::uint32_t>(post.m_tag))) [[likely]]
-    return answered(errorcode_t::done, post);
-  return post_am_told(place, post);
+/// A call at the end of a post.
+[[gnu::noinline]] errorcode_t done_with_doorbell(weft::detail::SendLane& lane,
+                                                 std::atomic<std::uint32_t>* hold) noexcept {
+  weft::detail::ring_doorbell(lane);
+  weft::detail::leave<weft::detail::TryLock>(hold);
+  return errorcode_t::done;
+}
+
+[[nodiscard]] constexpr rcomp_t rcomp_of(std::uint64_t target) noexcept {
+  return static_cast<rcomp_t>(target >> 48);
+}
+[[nodiscard]] constexpr std::uint32_t tag_of(std::uint64_t target) noexcept {
+  return static_cast<std::uint32_t>(target);
+}
+[[nodiscard]] inline endpoint_impl_t& endpoint_of(device_impl_t* device) {
+  return device != nullptr ? device->own_endpoint : default_endpoint(runtime_of({}));
+}
+
+/// post_am_untold() for every payload, number and state of the lane.
+[[gnu::noinline]] errorcode_t post_am_slowly(device_impl_t* device, int rank, void* local_buffer,
+                                             std::size_t size, bool may_retry, std::uint64_t target) {
+  endpoint_impl_t& place = endpoint_of(device);
+  place.peers.note(rank);
+  const Fields fields{rank, local_buffer, size, tag_of(target), nullptr};
+  if (!place.payloads.may_hold(local_buffer)) {
+    const weft::RemoteCompletion handle = place.rcomps.handle(rcomp_of(target), place.index);
+    if (place.endpoint
+            .post_am(rank, handle, bytes_of(fields), {.tag = tag_of(target), .may_complete_now = true})
+            .is_accepted()) [[likely]]
+      return errorcode_t::done;
+  }
+  return post_am_with(place, fields, rcomp_of(target), {.may_retry = may_retry});
 }
 
 }  // namespace
 
-/// The functions that it calls at its end save the registers that they need.
-status_t post_am_x::call() const {
-  endpoint_impl_t& place = endpoint_of_post(*this);
-  return m_local_comp.is_empty() ? post_am_untold(place, *this) : post_am_told(place, *this);
+/// Makes calls only at its end, and so saves no registers.
+errorcode_t post_am_untold(device_impl_t* device, int rank, void* local_buffer, size_t size, bool may_retry,
+                           uint64_t target) {
+  endpoint_impl_t* const place = device != nullptr ? &device->own_endpoint : g_endpoint;
+  if (size == sizeof(std::uint64_t) && place != nullptr && !place->payloads.may_hold(local_buffer) &&
+      place->rcomps.is_first(rcomp_of(target))) [[likely]] {
+    weft::detail::SendLane* const lane = lane_of_thread(place->endpoint.path(), rank, place->index);
+    if (lane != nullptr && place->peers.has_met(rank)) [[likely]] {
+      std::atomic<std::uint32_t>* hold = nullptr;
+      const QuickPost answer = try_post_word(*lane, target, local_buffer, hold);
+      if (answer == QuickPost::sent) [[likely]]
+        return errorcode_t::done;
+      if (answer == QuickPost::cold) return done_with_doorbell(*lane, hold);
+    }
+  }
+  return post_am_slowly(device, rank, local_buffer, size, may_retry, target);
 }
+
+errorcode_t post_am_told(device_impl_t* device, int rank, void* local_buffer, size_t size, comp_impl_t* comp,
+                         uint64_t target, void* user_context, unsigned allowed) {
+  endpoint_impl_t& place = endpoint_of(device);
+  place.peers.note(rank);
+  if (place.payloads.may_hold(local_buffer)) [[unlikely]]
+    return post_am_with(
+        place, {rank, local_buffer, size, tag_of(target), user_context}, rcomp_of(target),
+        {completion_of(comp_t(comp)), (allowed & kAllowRetry) != 0, (allowed & kAllowDone) != 0});
+  const weft::ActiveMessageOptions options{.completion = completion_of(comp_t(comp)),
+                                           .user_data = user_context,
+                                           .tag = tag_of(target),
+                                           .may_retry = (allowed & kAllowRetry) != 0,
+                                           .may_complete_now = (allowed & kAllowDone) != 0};
+  const weft::RemoteCompletion handle = place.rcomps.handle(rcomp_of(target), place.index);
+  const weft::Bytes payload{static_cast<const std::byte*>(local_buffer), size};
+  // The compiler copies a word by itself.
+  return code_of(payload.size() == sizeof(std::uint64_t)
+                     ? place.endpoint.post_am(rank, handle, {payload.data(), sizeof(std::uint64_t)}, options)
+                     : place.endpoint.post_am(rank, handle, payload, options));
+}
+
+void refuse_target(rcomp_t rcomp, tag_t tag) {
+  if (tag > UINT32_MAX) lci::refuse_tag(tag, "post_am");
+  Rcomps::refuse_number(rcomp);
+}
+
+errorcode_t post_am(const post_am_x& post) {
+  endpoint_impl_t& place = endpoint_of_post(post);
+  if (is_for_network(post)) return post_for_network(place, post);
+  return post_am_with(place, fields_of(post), post.m_remote_comp, mode_of(post));
+}
+
+}  // namespace posts
 
 namespace {
 
 /// A send from a packet, or one that ends by itself.
-[[gnu::noinline]] status_t post_special_send(endpoint_impl_t& place, const post_send_x& post) {
+[[gnu::noinline]] errorcode_t post_special_send(endpoint_impl_t& place, const post_send_x& post) {
   weft::Endpoint& endpoint = place.endpoint;
   const Fields fields = fields_of(post);
   const Mode mode = mode_of(post);
@@ -188,48 +221,48 @@ namespace {
       const weft::Status answer = post_packet(packet, [&](weft::Packet&& taken) {
         return endpoint.post_send(post.m_rank, post.m_tag, std::move(taken), post.m_size, options);
       });
-      if (answer.is_accepted() && mode.completion == nullptr) return status_with(errorcode_t::done, fields);
-      if (answer.is_accepted() || mode.may_retry) return status_with(answer, fields);
+      if (answer.is_accepted() && mode.completion == nullptr) return errorcode_t::done;
+      if (answer.is_accepted() || mode.may_retry) return code_of(answer);
       endpoint.progress();
       packet = place.runtime.runtime.packet_of(post.m_local_buffer);
     }
   }
   const weft::Status answer = endpoint.post_send(post.m_rank, post.m_tag, bytes_of(fields), options);
-  if (mode.completion != nullptr || answer.is_done()) return status_with(answer, fields);
-  if (answer.is_posted()) return status_with(errorcode_t::done, fields);
-  if (mode.may_retry) return status_with(answer, fields);
+  if (mode.completion != nullptr || answer.is_done()) return code_of(answer);
+  if (answer.is_posted()) return errorcode_t::done;
+  if (mode.may_retry) return code_of(answer);
   if (post.m_size <= place.payloads.packet_bytes()) {
     weft::SendOptions queued = options;
     queued.may_retry = false;
     if (endpoint.post_send(post.m_rank, post.m_tag, bytes_of(fields), queued).is_accepted())
-      return status_with(errorcode_t::done, fields);
+      return errorcode_t::done;
   }
-  return status_with(endpoint.send(post.m_rank, post.m_tag, bytes_of(fields), options), fields, "post_send");
+  return code_of(endpoint.send(post.m_rank, post.m_tag, bytes_of(fields), options), fields, "post_send");
 }
 
 }  // namespace
 
-status_t post_send_x::call() const {
-  endpoint_impl_t& place = endpoint_of_post(*this);
-  if (is_for_network(*this)) [[unlikely]]
-    return post_for_network(place, *this);
-  weft::SendOptions options{.user_data = m_user_context,
-                            .policy = policy_of(m_matching_policy),
-                            .engine = engine_of(m_matching_engine),
+errorcode_t posts::post_send(const post_send_x& post) {
+  endpoint_impl_t& place = endpoint_of_post(post);
+  if (is_for_network(post)) [[unlikely]]
+    return post_for_network(place, post);
+  weft::SendOptions options{.user_data = post.m_user_context,
+                            .policy = policy_of(post.m_matching_policy),
+                            .engine = engine_of(post.m_matching_engine),
                             .device = place.index};
-  if (!is_special(place, *this)) {
-    options.completion = completion_of(m_local_comp);
-    options.may_retry = m_allow_retry;
-    options.may_complete_now = m_allow_done;
-    return answered(code_of(place.endpoint.post_send(m_rank, m_tag, payload_of(*this), options)), *this);
+  if (!is_special(place, post)) {
+    options.completion = completion_of(post.m_local_comp);
+    options.may_retry = post.m_allow_retry;
+    options.may_complete_now = post.m_allow_done;
+    return code_of(place.endpoint.post_send(post.m_rank, post.m_tag, payload_of(post), options));
   }
   // Most that have no object are sent at once.
-  if (m_local_comp.is_empty() && !place.payloads.may_hold(m_local_buffer)) {
+  if (post.m_local_comp.is_empty() && !place.payloads.may_hold(post.m_local_buffer)) {
     options.may_complete_now = true;
-    if (place.endpoint.post_send(m_rank, m_tag, payload_of(*this), options).is_accepted()) [[likely]]
-      return answered(errorcode_t::done, *this);
+    if (place.endpoint.post_send(post.m_rank, post.m_tag, payload_of(post), options).is_accepted()) [[likely]]
+      return errorcode_t::done;
   }
-  return post_special_send(place, *this);
+  return post_special_send(place, post);
 }
 
 status_t post_recv_x::call() const {
@@ -249,7 +282,7 @@ status_t post_recv_x::call() const {
   const std::span<std::byte> buffer(static_cast<std::byte*>(m_local_buffer), m_size);
   if (!ends_by_itself && !m_allow_done) {
     options.completion = completion_of(m_local_comp);
-    return answered(code_of(place.endpoint.post_receive(m_rank, m_tag, buffer, options)), *this);
+    return status_of_post(code_of(place.endpoint.post_receive(m_rank, m_tag, buffer, options)));
   }
   weft::Message arrived;
   options.may_complete_now = true;
@@ -265,7 +298,7 @@ status_t post_recv_x::call() const {
     status = post_and_wait(place.endpoint, fields_of(*this), post, may_retry);
   } else {
     options.completion = completion_of(m_local_comp);
-    status = answered(code_of(place.endpoint.post_receive(m_rank, m_tag, buffer, options)), *this);
+    status = status_of_post(code_of(place.endpoint.post_receive(m_rank, m_tag, buffer, options)));
   }
   // Received during the post: by a message that the status is to describe.
   if (status.is_done() && arrived.operation() == weft::Operation::receive) {

@@ -66,11 +66,6 @@ Fields fields_of(const Post& post) {
 [[nodiscard]] inline status_t status_with(weft::Status answer, const Fields& fields) {
   return status_with(code_of(answer), fields);
 }
-/// The status of a post that has answered.
-template <class Post>
-[[gnu::always_inline]] inline status_t answered(errorcode_t code, const Post& post) {
-  return make_status(code, post.m_rank, post.m_local_buffer, post.m_size, post.m_tag, post.m_user_context);
-}
 /// Whether progress is to tell the end of a post: its object is signalled when the network is done with it.
 template <class Post>
 [[nodiscard, gnu::always_inline]] inline bool is_for_network(const Post& post) noexcept {
@@ -79,7 +74,7 @@ template <class Post>
 }
 /// Such a post. Answers posted, never retry: programs wait for the end of the operation.
 template <class Post>
-status_t post_for_network(endpoint_impl_t& place, const Post& post) {
+errorcode_t post_for_network(endpoint_impl_t& place, const Post& post) {
   NetworkEnds& ends = *place.runtime.network_ends;
   Post told = post;
   told.m_local_comp = comp_t(static_cast<comp_impl_t*>(&ends));
@@ -89,7 +84,7 @@ status_t post_for_network(endpoint_impl_t& place, const Post& post) {
   try {
     const errorcode_t answer = told.call().error.errorcode;
     if (answer != errorcode_t::posted) NetworkEnds::abandon(told.m_user_context);
-    return answered(answer, post);
+    return answer;
   } catch (...) {
     NetworkEnds::abandon(told.m_user_context);
     throw;
@@ -97,7 +92,7 @@ status_t post_for_network(endpoint_impl_t& place, const Post& post) {
 }
 
 /// Of an operation without a completion object that has ended.
-[[nodiscard]] status_t status_with(weft::Outcome outcome, const Fields& fields, const char* operation);
+[[nodiscard]] errorcode_t code_of(weft::Outcome outcome, const Fields& fields, const char* operation);
 
 [[noreturn]] void refuse_tag(tag_t tag, const char* operation);
 [[gnu::always_inline]] inline std::uint32_t short_tag(tag_t tag, const char* operation) {

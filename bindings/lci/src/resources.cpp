@@ -126,7 +126,7 @@ void* get_upacket_x::call() const {
 
 namespace {
 [[gnu::always_inline]] inline void put_back(Payloads& payloads, void* packet) {
-  if (packet == nullptr || payloads.put_packet(packet)) return;
+  if (payloads.put_packet(packet) || packet == nullptr) return;
   if (payloads.may_hold(packet)) [[unlikely]]
     refuse("put_upacket: the address lies in the memory of the packets, but no packet begins there");
   payloads.allocator().deallocate(packet);

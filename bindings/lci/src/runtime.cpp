@@ -9,6 +9,7 @@
 namespace lci {
 
 runtime_impl_t* g_runtime = nullptr;
+endpoint_impl_t* g_endpoint = nullptr;
 
 namespace {
 
@@ -172,11 +173,13 @@ runtime_t g_runtime_init_x::call() const {
   other.m_rdv_protocol = m_rdv_protocol;
   other.m_user_context = m_user_context;
   g_runtime = make_runtime(other).release();
+  g_endpoint = g_runtime->endpoint;
   return runtime_t(g_runtime);
 }
 
 void g_runtime_fina_x::call() const {
   if (g_runtime == nullptr) refuse("g_runtime_fina() has no g_runtime_init() before it");
+  g_endpoint = nullptr;
   delete std::exchange(g_runtime, nullptr);
   global_finalize();
 }

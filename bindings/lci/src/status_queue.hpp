@@ -107,7 +107,9 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
   [[nodiscard, gnu::always_inline]] inline status_t status_of(
       const StatusEntry::Content& content) const noexcept {
     if (content.kind <= StatusEntry::kInPlace) [[likely]]
-      return delivery().status_of_arrival(content.rank, content.tag, content.place, content.kind);
+      return make_status(errorcode_t::done, content.rank,
+                         delivery().own_copy(content.rank, content.place, content.kind), content.kind,
+                         content.tag, nullptr);
     status_t status;
     std::memcpy(static_cast<void*>(&status), content.place, sizeof status);
     return status;

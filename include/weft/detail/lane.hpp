@@ -220,17 +220,23 @@ struct SlotClaim {
   if (slot == nullptr) __builtin_unreachable();  // spares callers a test for null
   return {slot, lane.mark, slot + 1};
 }
-/// Commits a slot: makes its contents visible to the receiver, and moves the lane on to `next`. The only
-/// place where a slot's header is published; the slot has been filled before.
-[[gnu::always_inline]] inline void commit(SendLane& lane, Slot& slot, std::uint64_t header,
-                                          Slot* next) noexcept {
+/// Publishes a slot, which has been filled before: makes its contents visible to the receiver, and moves the
+/// lane on to `next`. The only place where a slot's header is published. Returns true when the receiver may
+/// not look at the lane: ring_doorbell() follows before the lane is left.
+[[nodiscard, gnu::always_inline]] inline bool publish(SendLane& lane, Slot& slot, std::uint64_t header,
+                                                      Slot* next) noexcept {
   // Pairs with the acquire of the receiver's poll: payload and word are visible with the header.
   slot.header.store(header, std::memory_order_release);
   lane.next = next;
   // Pairs with the process-wide barrier of a receiver that stops polling this lane: either the receiver still
   // finds the slot, or this load sees that the lane is cold.
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (lane.control->cold.load(std::memory_order_relaxed) != 0) [[unlikely]]
+  return lane.control->cold.load(std::memory_order_relaxed) != 0;
+}
+/// Commits a slot: publishes it, and wakes the receiver where that is necessary.
+[[gnu::always_inline]] inline void commit(SendLane& lane, Slot& slot, std::uint64_t header,
+                                          Slot* next) noexcept {
+  if (publish(lane, slot, header, next)) [[unlikely]]
     ring_doorbell(lane);
 }
 /// Commits a claimed slot with a message of `size` bytes on a channel.

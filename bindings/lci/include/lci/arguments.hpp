@@ -158,6 +158,16 @@ struct post_argument : place_argument<Operation>,
     this->m_size = bytes;
     this->m_local_comp = signalled;
   }
+  /// The status of a post that has answered: its arguments say the rest.
+  status_t status_of_post(errorcode_t code) const {
+    status_t status(code);
+    status.rank = this->m_rank;
+    status.buffer = this->m_local_buffer;
+    status.size = this->m_size;
+    status.tag = static_cast<const Operation*>(this)->m_tag;
+    status.user_context = this->m_user_context;
+    return status;
+  }
 };
 
 }  // namespace arguments

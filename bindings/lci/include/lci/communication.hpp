@@ -6,6 +6,28 @@
 
 namespace lci {
 
+class post_am_x;
+class post_send_x;
+
+/// What the library answers to posts. Their statuses are made where they are called: most programs look at
+/// the code alone.
+namespace posts {
+/// Without a completion object that is signalled, and with arguments that most programs give. device: null is
+/// the default one. target: rcomp(16) | 1(16) | tag(32), as messages carry them.
+WEFT_LCI_API errorcode_t post_am_untold(device_impl_t* device, int rank, void* local_buffer, size_t size,
+                                        bool may_retry, uint64_t target);
+/// The same with a completion object. allowed: kAllowDone, kAllowRetry.
+WEFT_LCI_API errorcode_t post_am_told(device_impl_t* device, int rank, void* local_buffer, size_t size,
+                                      comp_impl_t* comp, uint64_t target, void* user_context,
+                                      unsigned allowed);
+[[noreturn]] WEFT_LCI_API void refuse_target(rcomp_t rcomp, tag_t tag);
+const unsigned kAllowDone = 1;
+const unsigned kAllowRetry = 2;
+/// With any arguments.
+WEFT_LCI_API errorcode_t post_am(const post_am_x& post);
+WEFT_LCI_API errorcode_t post_send(const post_send_x& post);
+}  // namespace posts
+
 /// An active message: the object that `remote_comp` names at `rank` receives the payload.
 class post_am_x : public arguments::operation<post_am_x, status_t, arguments::post_argument,
                                               arguments::remote_comp_argument, arguments::tag_argument,
@@ -15,10 +37,29 @@ class post_am_x : public arguments::operation<post_am_x, status_t, arguments::po
     set_post(to, data, bytes, signalled);
     m_remote_comp = remote;
   }
-  WEFT_LCI_API status_t call() const;
+  status_t call() const { return status_of_post(post()); }
+
+ private:
+  bool is_usual() const {
+    return m_runtime.p_impl == nullptr && m_endpoint.p_impl == nullptr && m_allow_posted &&
+           m_comp_semantic == comp_semantic_t::memory;
+  }
+  errorcode_t post() const {
+    if (!is_usual()) return posts::post_am(*this);
+    if (m_remote_comp > UINT16_MAX || m_tag > UINT32_MAX) posts::refuse_target(m_remote_comp, m_tag);
+    const uint64_t target =
+        static_cast<uint64_t>(m_remote_comp) << 48 | static_cast<uint64_t>(1) << 32 | m_tag;
+    if (m_local_comp.is_empty())
+      return posts::post_am_untold(m_device.p_impl, m_rank, m_local_buffer, m_size,
+                                   m_allow_retry && m_local_comp != COMP_NULL, target);
+    return posts::post_am_told(
+        m_device.p_impl, m_rank, m_local_buffer, m_size, m_local_comp.p_impl, target, m_user_context,
+        (m_allow_done ? posts::kAllowDone : 0) | (m_allow_retry ? posts::kAllowRetry : 0));
+  }
 };
-WEFT_LCI_API status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp,
-                              rcomp_t remote_comp);
+inline status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp) {
+  return post_am_x(rank, local_buffer, size, local_comp, remote_comp).call();
+}
 
 class post_send_x
     : public arguments::operation<post_send_x, status_t, arguments::post_argument, arguments::tag_argument,
@@ -29,7 +70,7 @@ class post_send_x
     set_post(to, data, bytes, signalled);
     m_tag = tag_of_message;
   }
-  WEFT_LCI_API status_t call() const;
+  status_t call() const { return status_of_post(posts::post_send(*this)); }
 };
 inline status_t post_send(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
   return post_send_x(rank, local_buffer, size, tag, local_comp).call();
