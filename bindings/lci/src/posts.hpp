@@ -83,10 +83,10 @@ errorcode_t post_for_network(endpoint_impl_t& place, const Post& post) {
   told.m_allow_done = told.m_allow_retry = false;
   try {
     const errorcode_t answer = told.call().error.errorcode;
-    if (answer != errorcode_t::posted) NetworkEnds::abandon(told.m_user_context);
+    if (answer != errorcode_t::posted) ends.abandon(told.m_user_context);
     return answer;
   } catch (...) {
-    NetworkEnds::abandon(told.m_user_context);
+    ends.abandon(told.m_user_context);
     throw;
   }
 }

@@ -36,6 +36,7 @@ int main() {
   lci::set_allocator(&counting);
   lci::comp_t handler = lci::alloc_handler_x(on_message).zero_copy_am(true)();
   lci::comp_t queue = lci::alloc_cq_x().zero_copy_am(true)();
+  lci::comp_t ends = lci::alloc_cq();
   const lci::rcomp_t to_handler = lci::register_rcomp(handler), to_queue = lci::register_rcomp(queue);
   const int me = lci::get_rank_me();
   long popped = 0, before = 0;
@@ -49,14 +50,21 @@ int main() {
     const lci::status_t status = pop(queue);
     popped += *static_cast<long*>(status.buffer);
     lci::put_upacket(status.buffer);
+    // Its end is told by progress.
+    post([&] {
+      return lci::post_am_x(me, &one, sizeof one, ends, to_handler)
+          .comp_semantic(lci::comp_semantic_t::network)();
+    });
+    CHECK(pop(ends).is_done());
   }
   const long after = allocations;
-  while (handled < 3000) lci::progress();
+  while (handled < 6000) lci::progress();
   CHECK(popped == 3000);
-  if (after != before) std::fprintf(stderr, "%ld allocations for 4000 messages\n", after - before);
+  if (after != before) std::fprintf(stderr, "%ld allocations for 6000 messages\n", after - before);
   CHECK(after == before);
   lci::free_comp(&handler);
   lci::free_comp(&queue);
+  lci::free_comp(&ends);
   lci::set_allocator(&lci::g_allocator_default);
   lci::g_runtime_fina();
   std::puts("ok");
