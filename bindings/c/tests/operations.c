@@ -165,37 +165,52 @@ static void access_memory(int peer) {
   weft_region_destroy(region);
 }
 
-/* What the options of a queue, of a message and of a post say is what happens. */
-static void use_options(void) {
-  const int self = weft_rank(runtime);
-  weft_queue_options limits = {0};
+/* A queue with these limits, exposed under an id, stops this rank, which sends to it and pops nothing, after `least`
+   messages or more. Returns the queue, which is empty again. */
+static weft_completion* fill_queue(const weft_queue_options* limits, uint32_t id, size_t bytes, int least, weft_remote* remote) {
+  static const char payload[128];
   weft_expose_options exposed = {0};
-  weft_message_fields fields = {0};
-  weft_options foreign = {0};
   weft_completion* queue;
   weft_message message = {0};
-  weft_remote remote;
   int sent = 0, refused = 0;
-  limits.size = sizeof limits;
-  limits.capacity = 8;
-  MUST(weft_queue_create(&limits, &queue));
+  MUST(weft_queue_create(limits, &queue));
   exposed.size = sizeof exposed;
-  exposed.id = 20;
-  MUST(weft_expose(runtime, queue, &exposed, &remote));
+  exposed.id = id;
+  MUST(weft_expose(runtime, queue, &exposed, remote));
   while (refused < 100 && sent < 10000) {
-    if (weft_is_retry(weft_post_am(endpoint, self, remote, "8 bytes", 8, NULL)))
+    if (weft_is_retry(weft_post_am(endpoint, weft_rank(runtime), *remote, payload, bytes, NULL)))
       ++refused;
     else
       refused = 0, ++sent;
     (void)weft_progress(endpoint);
   }
-  REQUIRE(sent >= 8 && sent < 10000);
+  REQUIRE(sent >= least && sent < 10000);
   while (sent != 0) {
     (void)weft_progress(endpoint);
     if (weft_queue_pop(queue, &message) != WEFT_OK) continue;
     --sent;
     weft_message_free(&message);
   }
+  return queue;
+}
+
+/* What the options of a queue, of a message and of a post say is what happens. */
+static void use_options(void) {
+  const int self = weft_rank(runtime);
+  weft_queue_options limits = {0};
+  weft_message_fields fields = {0};
+  weft_options foreign = {0};
+  weft_completion* queue;
+  weft_message message = {0};
+  weft_remote remote;
+  limits.size = sizeof limits;
+  limits.capacity_bytes = 4096;
+  queue = fill_queue(&limits, 21, 100, 40, &remote);
+  MUST(weft_withdraw(queue));
+  weft_completion_destroy(queue);
+  limits.capacity_bytes = 0;
+  limits.capacity = 8;
+  queue = fill_queue(&limits, 20, 8, 8, &remote);
   fields.size = sizeof fields;
   fields.operation = WEFT_SEND;
   fields.outcome = WEFT_PEER_FAILED;

@@ -50,6 +50,11 @@ class Lci(unittest.TestCase):
             with self.subTest(ranks=ranks, network=network):
                 self.assertEqual(self.lines(ranks, "queues", network), (["ok"] * ranks, []))
 
+    def test_limits(self):
+        for ranks, network in ((1, "auto"), (2, "auto"), (1, "tcp")):
+            with self.subTest(ranks=ranks, network=network):
+                self.assertEqual(self.lines(ranks, "limits", network), (["ok"] * ranks, []))
+
     def test_threads_that_send_parcels(self):
         """As a runtime of tasks does, also with more threads than processors: 4 ranks of 4 threads do not stall."""
         for ranks, network, threads, devices, parcels, objects in first(
