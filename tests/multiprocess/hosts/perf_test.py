@@ -48,7 +48,11 @@ class PerfTest(weft_hosts.TestCase):
     def test_a_starter_that_joins_words_starts_mpi_as_well(self):
         joins = self.starter("joins", f'host=$1\nshift\nexec {self.hosts.starter} $host sh -c "$*"')
         names = ["matched/weft-tcp"] + (["matched/mpich-tcp"] if self.has_mpich() else [])
-        result = self.perf(joins, *SHORT, "--only", ",".join(names), HYDRA_IFACE="eth0")
+        for attempt in ("first", "second"):
+            # As long as a busy machine needs; now and then, MPICH 4 does not start on one at all.
+            result = self.perf(joins, *SHORT, "--only", ",".join(names), HYDRA_IFACE="eth0", WEFT_BOOTSTRAP_TIMEOUT="90")
+            if attempt == "second" or "matched/mpich-tcp is left out: matched/mpich-tcp: no result within" not in result.stdout:
+                break
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         for name in names:
             self.assertNotIn(f"{name} is left out", result.stdout)

@@ -12,7 +12,13 @@ from weft_job import HANG_GUARD, WEFT, busy_processors, environment, shared_memo
 
 PORTS = ["weft", "weft:putsendrecv:queued", "weft:sendrecv:synchronizer", "tcp"]
 PORTS += ["mpich:immediate"] if shutil.which("mpiexec.mpich") else []
-PORTS += ["openmpi:original"] if shutil.which("mpiexec.openmpi") else []
+
+# Its ranks wait without giving their processor away: more of them than processors end when nothing else runs, or much later.
+OPENMPI = ["openmpi:original"] if shutil.which("mpiexec.openmpi") else []
+
+
+def ports(ranks):
+    return PORTS + (OPENMPI if ranks <= 2 else [])
 
 
 class StudyTest(unittest.TestCase):
@@ -37,8 +43,8 @@ class StudyTest(unittest.TestCase):
             for tree in ("T1", "T3") if ranks <= 2 else ("small",):
                 with self.subTest(ranks=ranks, workers=workers, tree=tree):
                     points = self.points("uts", "--tree", tree, "--ranks", str(ranks), "--workers", str(workers), "--variants",
-                                         ",".join(PORTS))
-                    self.assertEqual(len(points), len(PORTS))
+                                         ",".join(ports(ranks)))
+                    self.assertEqual(len(points), len(ports(ranks)))
                     known = {"T1": (4130071, 3305118, 10), "T3": (4112897, 3599034, 1572), "small": (16000, 12839, 6)}[tree]
                     for point in points:
                         figures = point["rounds"][0]
@@ -49,8 +55,8 @@ class StudyTest(unittest.TestCase):
             for size in (16, 20000):
                 with self.subTest(ranks=ranks, workers=workers, size=size):
                     points = self.points("chains", "--chains", "11", "--steps", "37", "--bytes", str(size), "--grain", "1us", "--ranks",
-                                         str(ranks), "--workers", str(workers), "--variants", ",".join(PORTS), *more)
-                    self.assertEqual(len(points), len(PORTS))
+                                         str(ranks), "--workers", str(workers), "--variants", ",".join(ports(ranks)), *more)
+                    self.assertEqual(len(points), len(ports(ranks)))
                     for point in points:
                         self.assertGreater(point["rounds"][0]["latency_us_p50"], 0)
 
