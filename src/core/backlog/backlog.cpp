@@ -23,11 +23,12 @@ constexpr std::array kInTurn{MessageClass::control, MessageClass::normal, Messag
 
 }  // namespace
 
-Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool grows, std::uint32_t keeper)
+Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool grows,
+                 std::uint32_t device_number)
     : limit_(limit),
       peer_limit_(peer_limit),
       grows_(grows),
-      keeper_(keeper),
+      device_number_(device_number),
       records_(limit * 3 + 2 * share(limit, MessageClass::bulk)),
       free_(records_),
       posts_(records_),
@@ -89,7 +90,7 @@ Completion*& completion_of(PendingPost& post) noexcept {
 }
 
 void Backlog::add(PendingPost& post) noexcept {
-  detail::NamedCompletion::note_named_by(completion_of(post), keeper_);
+  detail::NamedCompletion::note_named_by(completion_of(post), device_number_);
   const std::uint32_t kept = count_.fetch_add(1, std::memory_order_relaxed) + 1;
   if (is_message(post)) messages_.fetch_add(1, std::memory_order_relaxed);
   added_.fetch_add(1, std::memory_order_relaxed);

@@ -53,7 +53,7 @@ void Completion::retire() noexcept {
   withdraw();
   if (std::exchange(is_retired_, true) || base::is_forked_copy()) return;
   detail::CompletionLink::cut(*this);
-  core::Keepers::all().forget_object(*this);
+  core::OperationOwners::all().forget_object(*this);
 }
 
 bool Completion::stop_senders(bool stop) noexcept {

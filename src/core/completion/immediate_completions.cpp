@@ -8,8 +8,8 @@ namespace weft::core {
 
 constinit thread_local SignalScope* SignalScope::innermost_ = nullptr;
 
-ImmediateCompletions::ImmediateCompletions(network::Port& port, std::uint32_t keeper)
-    : port_(port), keeper_(keeper), records_(new Record[kRecords]) {
+ImmediateCompletions::ImmediateCompletions(network::Port& port, std::uint32_t device_number)
+    : port_(port), device_number_(device_number), records_(new Record[kRecords]) {
   for (std::size_t index = 0; index < kRecords; ++index) release(records_[index]);
 }
 
@@ -61,7 +61,7 @@ void ImmediateCompletions::keep(Completion& completion, Message& message) noexce
     return;
   }
   record->completion = &completion;
-  detail::NamedCompletion::note_named_by(&completion, keeper_);
+  detail::NamedCompletion::note_named_by(&completion, device_number_);
   record->message = std::move(message);
   kept_.fetch_add(1, std::memory_order_relaxed);
   working_->fetch_add(1, std::memory_order_relaxed);

@@ -65,8 +65,8 @@ class ImmediateCompletions {
   /// needs itself.
   static constexpr std::uint32_t kDepth = 4;
 
-  /// `keeper`: the number of its device in the process.
-  explicit ImmediateCompletions(network::Port& port, std::uint32_t keeper = 0);
+  /// `device_number`: the number of its device in the process.
+  explicit ImmediateCompletions(network::Port& port, std::uint32_t device_number = 0);
   ~ImmediateCompletions();
   ImmediateCompletions(const ImmediateCompletions&) = delete;
   ImmediateCompletions& operator=(const ImmediateCompletions&) = delete;
@@ -106,7 +106,7 @@ class ImmediateCompletions {
   [[nodiscard]] bool is_allocated(const Record& record) const noexcept;
 
   network::Port& port_;
-  const std::uint32_t keeper_;
+  const std::uint32_t device_number_;
   std::atomic<std::uint32_t>* working_ = nullptr;
   const std::unique_ptr<Record[]> records_;
   std::atomic<Record*> free_{nullptr};

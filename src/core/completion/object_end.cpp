@@ -22,37 +22,37 @@ std::shared_mutex& DividedLock::own() noexcept {
   return parts_[spread >> 60].mutex;
 }
 
-Keepers& Keepers::all() noexcept {
-  alignas(Keepers) static std::byte memory[sizeof(Keepers)];
-  static Keepers& keepers = *new (memory) Keepers;
-  return keepers;
+OperationOwners& OperationOwners::all() noexcept {
+  alignas(OperationOwners) static std::byte memory[sizeof(OperationOwners)];
+  static OperationOwners& owners = *new (memory) OperationOwners;
+  return owners;
 }
 
-void Keepers::add(OperationKeeper& keeper) {
+void OperationOwners::add(OperationOwner& owner) {
   const std::lock_guard lock(lock_);
-  keepers_.push_back(&keeper);
-  count_.store(static_cast<std::uint32_t>(keepers_.size()), std::memory_order_relaxed);
+  owners_.push_back(&owner);
+  count_.store(static_cast<std::uint32_t>(owners_.size()), std::memory_order_relaxed);
 }
 
-void Keepers::remove(OperationKeeper& keeper) noexcept {
+void OperationOwners::remove(OperationOwner& owner) noexcept {
   {
     const std::lock_guard lock(lock_);
-    std::erase(keepers_, &keeper);
-    count_.store(static_cast<std::uint32_t>(keepers_.size()), std::memory_order_relaxed);
+    std::erase(owners_, &owner);
+    count_.store(static_cast<std::uint32_t>(owners_.size()), std::memory_order_relaxed);
   }
   // Pairs with the release of a thread that leaves.
-  while (keeper.visitors_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  while (owner.visitors_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
-void Keepers::forget_object(Completion& object) noexcept {
+void OperationOwners::forget_object(Completion& object) noexcept {
   if (count_.load(std::memory_order_relaxed) == 0) return;
-  // By address, so that no keeper is skipped when others are added or removed meanwhile.
+  // By address, so that no owner is skipped when others are added or removed meanwhile.
   constexpr std::less<> before;
-  for (OperationKeeper* last = nullptr;;) {
-    OperationKeeper* next = nullptr;
+  for (OperationOwner* last = nullptr;;) {
+    OperationOwner* next = nullptr;
     {
       const std::shared_lock lock(lock_.own());
-      for (OperationKeeper* const each : keepers_)
+      for (OperationOwner* const each : owners_)
         if (before(last, each) && (next == nullptr || before(each, next)) && each->may_name(object))
           next = each;
       if (next == nullptr) return;

@@ -2,7 +2,7 @@
 //
 // Nothing is counted in the object while operations are posted and end: it only knows that receives were
 // posted with it, and which device has ever stored another operation that names it. When an object is
-// destroyed, all keepers of operations are asked: the runtimes of the process.
+// destroyed, all owners of operations are asked: the runtimes of the process.
 #pragma once
 
 #include <weft/completion/completion.hpp>
@@ -44,20 +44,21 @@ class Orphans final : public Completion {
   std::atomic<std::uint64_t> ended_{0};
 };
 
-/// A runtime, as a keeper of operations that name completion objects.
-class OperationKeeper {
+/// A runtime, as an owner of operations that name completion objects.
+class OperationOwner {
  public:
-  /// Returns true when an operation may name the object. Called with the lock of Keepers; cheap, never waits.
+  /// Returns true when an operation may name the object. Called with the lock of OperationOwners; cheap,
+  /// never waits.
   [[nodiscard]] virtual bool may_name(const Completion& object) noexcept = 0;
   /// Ends the operations that name the object, or makes them signal Orphans. Called without the lock; may
   /// wait.
   virtual void forget_object(Completion& object) noexcept = 0;
 
  protected:
-  ~OperationKeeper() = default;
+  ~OperationOwner() = default;
 
  private:
-  friend class Keepers;
+  friend class OperationOwners;
   std::atomic<std::uint32_t> visitors_{0};  // threads in forget_object(); more only with the lock
 };
 
@@ -78,15 +79,15 @@ class DividedLock {
   std::array<Part, kParts> parts_;
 };
 
-/// All keepers of the process. Never destroyed, because objects may be destroyed at the very end of the
+/// All owners of the process. Never destroyed, because objects may be destroyed at the very end of the
 /// process.
-class Keepers {
+class OperationOwners {
  public:
-  [[nodiscard]] static Keepers& all() noexcept;
+  [[nodiscard]] static OperationOwners& all() noexcept;
 
-  void add(OperationKeeper& keeper);
-  /// Waits for the threads that are using the keeper.
-  void remove(OperationKeeper& keeper) noexcept;
+  void add(OperationOwner& owner);
+  /// Waits for the threads that are using the owner.
+  void remove(OperationOwner& owner) noexcept;
   /// Guards the data that may_name() reads: they change only while no thread reads them.
   [[nodiscard]] DividedLock& lock() noexcept { return lock_; }
   /// The object is being destroyed: no operation names it any more when this returns.
@@ -94,7 +95,7 @@ class Keepers {
 
  private:
   DividedLock lock_;  // shared by threads that destroy objects; no thread waits while it holds this
-  std::vector<OperationKeeper*> keepers_;
+  std::vector<OperationOwner*> owners_;
   std::atomic<std::uint32_t> count_{0};
 };
 

@@ -59,7 +59,7 @@ struct Context {
   Tracer* tracer = nullptr;                   // null: no trace
   LostOperations* lost_operations = nullptr;  // null: losses are not reported
   std::size_t fetched_bytes = 0;              // attribute rendezvous_bytes
-  std::uint32_t keeper = 0;                   // number of the device in the process
+  std::uint32_t device_number = 0;            // number of the device in the process
   bool stages = false;                        // the port may stage messages
   bool limits_differ = false;                 // limits holds for all peers, limits_to() allows more for some
   Limits lane_limits{};                       // of peers to which there are lanes

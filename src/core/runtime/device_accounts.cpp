@@ -37,7 +37,7 @@ core::Deadlines& DeviceAccounts::deadlines(std::uint32_t index) {
   if (deadlines == nullptr) {
     auto made = std::make_unique<core::Deadlines>(
         static_cast<std::uint32_t>(attributes_.integer(Attribute::deadlines)));
-    const std::lock_guard asking(core::Keepers::all().lock());
+    const std::lock_guard asking(core::OperationOwners::all().lock());
     made_deadlines_.push_back(made.get());
     deadlines = std::move(made);
   }

@@ -24,7 +24,8 @@ class DeviceAccounts {
   /// The operations with a timeout of the device `index`.
   core::Deadlines& deadlines(std::uint32_t index);
 
-  /// The deadlines of all devices. For threads with the lock of core::Keepers, or while no device is opened.
+  /// The deadlines of all devices. For threads with the lock of core::OperationOwners, or while no device is
+  /// opened.
   [[nodiscard]] const std::vector<core::Deadlines*>& made_deadlines() const noexcept {
     return made_deadlines_;
   }
@@ -36,7 +37,7 @@ class DeviceAccounts {
   std::vector<std::unique_ptr<core::Deadlines>> deadlines_;
   std::vector<std::unique_ptr<core::CreditLedgers>> credit_ledgers_;
   std::vector<std::unique_ptr<core::SendCredits>> send_credits_;
-  std::vector<core::Deadlines*> made_deadlines_;  // changed with the lock of core::Keepers
+  std::vector<core::Deadlines*> made_deadlines_;  // changed with the lock of core::OperationOwners
 };
 
 }  // namespace weft::detail

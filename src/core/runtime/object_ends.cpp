@@ -61,7 +61,7 @@ void ObjectEnds::forget_object(Completion& object) noexcept {
   std::vector<core::Deadlines*> deadlines;
   bool has_deadline = false;
   {
-    const std::shared_lock asking(core::Keepers::all().lock().own());
+    const std::shared_lock asking(core::OperationOwners::all().lock().own());
     deadlines = runtime_.accounts().made_deadlines();
     // What waits in a backlog may name the object by the node of a deadline.
     const bool may_be_queued =

@@ -1,4 +1,4 @@
-// A runtime as keeper of completion objects: handles objects that are destroyed while its operations name
+// A runtime as owner of completion objects: handles objects that are destroyed while its operations name
 // them.
 //
 // Receives without a message are cancelled. Operations in which a peer may take part continue, signal Orphans
@@ -19,13 +19,13 @@ namespace weft::detail {
 
 class RuntimeState;
 
-class ObjectEnds final : private core::OperationKeeper {
+class ObjectEnds final : private core::OperationOwner {
  public:
   explicit ObjectEnds(RuntimeState& runtime) noexcept : runtime_(runtime) {}
 
   /// From now on objects that are destroyed are looked for in the runtime; until end().
-  void begin() { core::Keepers::all().add(*this); }
-  void end() noexcept { core::Keepers::all().remove(*this); }
+  void begin() { core::OperationOwners::all().add(*this); }
+  void end() noexcept { core::OperationOwners::all().remove(*this); }
   /// Keeps a completion object until no operation may signal it any more.
   void destroy_at_end(std::unique_ptr<Completion> completion) noexcept;
 

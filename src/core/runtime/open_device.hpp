@@ -30,8 +30,8 @@ class RuntimeState;
 /// of it; the device does not end meanwhile.
 class Visitors {
  public:
-  /// The device must be listed by the runtime. Needs the lock of that list: of Keepers for those that are not
-  /// closing.
+  /// The device must be listed by the runtime. Needs the lock of that list: of OperationOwners for those that
+  /// are not closing.
   void enter() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { count_.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }

@@ -42,7 +42,7 @@ class VisitedDevices {
 
 void RuntimeDevices::carry_during(const std::function<void()>& call) {
   const auto visited = [this] {
-    const std::shared_lock asking(core::Keepers::all().lock().own());
+    const std::shared_lock asking(core::OperationOwners::all().lock().own());
     return std::make_unique<VisitedDevices>(visited_);
   };
   if (!visited()->carry()) return call();

@@ -37,7 +37,7 @@ std::shared_ptr<OpenDevice> RuntimeDevices::open(std::int32_t index) {
   slot = device.get();
   publish_closing();
   const std::lock_guard counting(counting_mutex_);
-  const std::lock_guard asking(core::Keepers::all().lock());
+  const std::lock_guard asking(core::OperationOwners::all().lock());
   counted_.push_back(slot);
   visited_.push_back(slot);
   runtime_.log().info([&] { return "device " + std::to_string(index) + " is open"; });
@@ -67,7 +67,7 @@ OpenDevice& RuntimeDevices::remove(std::uint32_t index) noexcept {
   last.lanes = last.backlog_now = last.unexpected_now = 0;
   core::add(of_closed_devices_, last);
   {
-    const std::lock_guard asking(core::Keepers::all().lock());
+    const std::lock_guard asking(core::OperationOwners::all().lock());
     std::erase(counted_, devices_[index]);
   }
   // Another device of its thread may have a serial engine next.
@@ -115,7 +115,7 @@ void RuntimeDevices::quiesce() noexcept {
 
 void RuntimeDevices::stop_visits(OpenDevice& device) noexcept {
   {
-    const std::lock_guard asking(core::Keepers::all().lock());
+    const std::lock_guard asking(core::OperationOwners::all().lock());
     std::erase(visited_, &device);
   }
   while (device.visitors().any()) device.give_way();

@@ -70,7 +70,7 @@ class RuntimeDevices {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock.owns_lock()) use(std::span<OpenDevice* const>(devices_));
   }
-  /// The devices that are not closing. For threads with the lock of core::Keepers.
+  /// The devices that are not closing. For threads with the lock of core::OperationOwners.
   [[nodiscard]] const std::vector<OpenDevice*>& visited() const noexcept { return visited_; }
 
  private:
@@ -86,7 +86,7 @@ class RuntimeDevices {
   std::mutex counting_mutex_;  // guards the two below; no thread waits while it holds this
   std::vector<OpenDevice*> counted_;
   RuntimeCounters of_closed_devices_;
-  std::vector<OpenDevice*> visited_;  // changed with the lock of core::Keepers as well
+  std::vector<OpenDevice*> visited_;  // changed with the lock of core::OperationOwners as well
   std::mutex default_device_mutex_;   // guards the member below; taken before mutex_
   std::shared_ptr<OpenDevice> default_device_;
 };
@@ -108,7 +108,7 @@ template <class Use>
 void RuntimeDevices::visit(const Use& use) {
   std::vector<OpenDevice*> devices;
   {
-    const std::shared_lock asking(core::Keepers::all().lock().own());
+    const std::shared_lock asking(core::OperationOwners::all().lock().own());
     devices = visited_;
     for (OpenDevice* device : devices) device->visitors().enter();
   }

@@ -1,4 +1,4 @@
-// Which keepers of operations are asked when a completion object dies.
+// Which owners of operations are asked when a completion object dies.
 #include "core/completion/object_end.hpp"
 
 #include <weft/completion/counter.hpp>
@@ -14,12 +14,12 @@ namespace weft::core {
 namespace {
 
 /// Names every object until it has been asked to forget it.
-class Keeper final : public OperationKeeper {
+class Owner final : public OperationOwner {
  public:
-  Keeper() { Keepers::all().add(*this); }
-  ~Keeper() { leave(); }
+  Owner() { OperationOwners::all().add(*this); }
+  ~Owner() { leave(); }
   void leave() {
-    if (is_listed_) Keepers::all().remove(*this);
+    if (is_listed_) OperationOwners::all().remove(*this);
     is_listed_ = false;
   }
   [[nodiscard]] bool may_name(const Completion&) noexcept override { return true; }
@@ -34,23 +34,23 @@ class Keeper final : public OperationKeeper {
   bool is_listed_ = true;
 };
 
-TEST(ObjectEnd, asks_each_keeper_once) {
-  std::vector<std::unique_ptr<Keeper>> keepers(20);
-  for (auto& keeper : keepers) keeper = std::make_unique<Keeper>();
+TEST(ObjectEnd, asks_each_owner_once) {
+  std::vector<std::unique_ptr<Owner>> owners(20);
+  for (auto& owner : owners) owner = std::make_unique<Owner>();
   { const Counter dies; }
-  for (const auto& keeper : keepers) EXPECT_EQ(keeper->asked, 1);
+  for (const auto& owner : owners) EXPECT_EQ(owner->asked, 1);
 }
 
-TEST(ObjectEnd, leaves_no_keeper_out_when_one_that_was_asked_goes) {
-  std::vector<std::unique_ptr<Keeper>> keepers(20);
-  for (auto& keeper : keepers) keeper = std::make_unique<Keeper>();
-  std::ranges::sort(keepers, std::less<>{});
+TEST(ObjectEnd, leaves_no_owner_out_when_one_that_was_asked_goes) {
+  std::vector<std::unique_ptr<Owner>> owners(20);
+  for (auto& owner : owners) owner = std::make_unique<Owner>();
+  std::ranges::sort(owners, std::less<>{});
   // While the tenth is asked, those that were asked before it go: places in a list would move.
-  keepers[10]->then = [&] {
-    for (std::size_t index = 0; index < 10; ++index) keepers[index]->leave();
+  owners[10]->then = [&] {
+    for (std::size_t index = 0; index < 10; ++index) owners[index]->leave();
   };
   { const Counter dies; }
-  for (const auto& keeper : keepers) EXPECT_EQ(keeper->asked, 1);
+  for (const auto& owner : owners) EXPECT_EQ(owner->asked, 1);
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ using core::PendingPost;
 namespace {
 
 /// The next number for a device; numbers are unique in the process, over all runtimes.
-std::atomic<std::uint32_t> next_keeper{1};
+std::atomic<std::uint32_t> next_device_number{1};
 
 core::Context make_context(RuntimeState& runtime, network::Port& port, core::DeviceCounts& counts,
                            core::ImmediateCompletions& ends, core::LostOperations& lost_operations,
-                           std::uint32_t index, std::uint32_t keeper) {
+                           std::uint32_t index, std::uint32_t device_number) {
   const base::Attributes& attributes = runtime.attributes();
   return {
       {&port, &counts},
@@ -45,7 +45,7 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
       runtime.tracer(),
       &lost_operations,
       static_cast<std::size_t>(attributes.integer(Attribute::rendezvous_bytes)),
-      keeper,
+      device_number,
       port.capabilities().stages,
       port.capabilities().lane_bytes != 0,
       {std::max(port.capabilities().inline_bytes, port.capabilities().lane_bytes), runtime.pool().payload()},
@@ -56,9 +56,9 @@ core::Context make_context(RuntimeState& runtime, network::Port& port, core::Dev
 
 DeviceProtocols::DeviceProtocols(RuntimeState& runtime, std::uint32_t index, network::Port& port,
                                  DevicePath& path, DevicePath& lanes)
-    : keeper(next_keeper.fetch_add(1, std::memory_order_relaxed)),
-      ends(port, keeper),
-      context(make_context(runtime, port, counts, ends, lost_operations, index, keeper)),
+    : device_number(next_device_number.fetch_add(1, std::memory_order_relaxed)),
+      ends(port, device_number),
+      context(make_context(runtime, port, counts, ends, lost_operations, index, device_number)),
       rendezvous(context),
       multipart_messages(context, rendezvous),
       one_sided(context),
@@ -66,7 +66,7 @@ DeviceProtocols::DeviceProtocols(RuntimeState& runtime, std::uint32_t index, net
                        runtime.accounts().send_credits(index), rendezvous),
       backlog(runtime.size(), static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog)),
               static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::backlog_peer)),
-              runtime.attributes().boolean(Attribute::backlog_grows), keeper),
+              runtime.attributes().boolean(Attribute::backlog_grows), device_number),
       vectored_accesses(context, one_sided, backlog, rendezvous.working()),
       deadlines(runtime.accounts().deadlines(index)),
       posts{context, path, backlog, timed_posts, refused_nodes},
@@ -108,7 +108,7 @@ bool DeviceProtocols::describe(core::PendingList& list) noexcept {
 }
 
 bool DeviceProtocols::may_name(const Completion& object) const noexcept {
-  return NamedCompletion::is_named_by(object, keeper) &&
+  return NamedCompletion::is_named_by(object, device_number) &&
          (ends.kept() != 0 || !backlog.empty() || one_sided.requests().may_name(object) ||
           rendezvous.may_name(object) || vectored_accesses.may_name(object) ||
           multipart_messages.may_name(object));

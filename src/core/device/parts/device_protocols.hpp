@@ -61,7 +61,7 @@ struct DeviceProtocols {
 
   core::DeviceCounts counts;
   core::LostOperations lost_operations;
-  const std::uint32_t keeper;  // the number of this device in the process
+  const std::uint32_t device_number;  // the number of this device in the process
   core::ImmediateCompletions ends;
   core::Context context;
   core::Rendezvous rendezvous;

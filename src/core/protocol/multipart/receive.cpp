@@ -258,7 +258,7 @@ bool MultipartMessages::receive(Message& message, std::span<const std::span<std:
       if (part.room < part.size) arrival.is_short = true;
     }
     arrival.completion = &completion;
-    detail::NamedCompletion::note_named_by(&completion, device.context_.keeper);
+    detail::NamedCompletion::note_named_by(&completion, device.context_.device_number);
     arrival.user_data = user_data;
     arrival.state = Arrival::State::claimed;
     device.claimed_.fetch_add(1, std::memory_order_relaxed);

@@ -37,7 +37,7 @@ AccessRequest* AccessRequests::take(const OneSidedAccess& access, const AccessOr
   const std::uint32_t index = free_requests_.take();
   if (index == concurrent::IndexPool<>::kNone) return nullptr;
   used_requests_.note(index);
-  detail::NamedCompletion::note_named_by(access.options.completion, context_.keeper);
+  detail::NamedCompletion::note_named_by(access.options.completion, context_.device_number);
   Request& request = requests_[index];
   request.epoch = origin.epoch;
   request.from_handler = origin.caller.from_handler;

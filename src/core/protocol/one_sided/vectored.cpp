@@ -105,7 +105,7 @@ Status VectoredAccesses::start(Record& record, Operation operation, int peer, co
   record.operation = operation;
   record.peer = peer;
   record.options = options;
-  detail::NamedCompletion::note_named_by(options.completion, context_.keeper);
+  detail::NamedCompletion::note_named_by(options.completion, context_.device_number);
   record.signals = false;
   record.posted = 0;
   record.open.store(1, std::memory_order_relaxed);

@@ -42,7 +42,7 @@ IncomingTransfer* Transfers::take() noexcept {
 
 void Transfers::note_named(const Incoming& incoming) noexcept {
   used_.note(incoming.index);
-  detail::NamedCompletion::note_named_by(incoming.completion, context_.keeper);
+  detail::NamedCompletion::note_named_by(incoming.completion, context_.device_number);
 }
 
 void Transfers::begin(Incoming& incoming) noexcept {

@@ -47,7 +47,7 @@ std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) n
   request.tag = outbound.tag;
   request.completion = outbound.completion;
   used_requests_.note(index);
-  detail::NamedCompletion::note_named_by(outbound.completion, context_.keeper);
+  detail::NamedCompletion::note_named_by(outbound.completion, context_.device_number);
   request.user_data = outbound.user_data;
   request.message_class = outbound.message_class;
   request.needs_all_ranks = outbound.needs_all_ranks;

@@ -4,23 +4,24 @@ namespace weft::network::shm {
 
 namespace {
 
-// A rest begins after kDetours messages in a row that came with others in the ring, and lasts for kRest slots
-// of the ring. It does not begin after messages of more than kMayRest bytes, for which rings move more lines.
-constexpr std::uint32_t kDetours = 8;
-constexpr std::uint64_t kRest = 256;
-constexpr std::size_t kMayRest = 256;
+// A pause begins after kMixedTurns messages in a row that came with others in the ring, and lasts for kPause
+// slots of the ring. It does not begin after messages of more than kMayPause bytes, for which rings move more
+// lines.
+constexpr std::uint32_t kMixedTurns = 8;
+constexpr std::uint64_t kPause = 256;
+constexpr std::size_t kMayPause = 256;
 
 }  // namespace
 
-bool ReceivedReplySlot::lets_rest(std::uint64_t head, std::uint64_t detour, std::size_t size) noexcept {
-  if (detour == 0 || size > kMayRest)
-    detours = 0;
-  else if (detour >= kRest / 2)
-    detours = kDetours - 1;  // the peer let it rest, and tries again
+bool ReceivedReplySlot::pauses(std::uint64_t head, std::uint64_t ring_slots, std::size_t size) noexcept {
+  if (ring_slots == 0 || size > kMayPause)
+    mixed_turns = 0;
+  else if (ring_slots >= kPause / 2)
+    mixed_turns = kMixedTurns - 1;  // the peer paused it, and tries again
   else
-    ++detours;
-  if (detours < kDetours) return false;
-  rests_until = head + kRest;
+    ++mixed_turns;
+  if (mixed_turns < kMixedTurns) return false;
+  paused_until = head + kPause;
   return true;
 }
 
@@ -30,8 +31,8 @@ void ReceivedReplySlot::reset() noexcept {
   back.store(nullptr, std::memory_order_relaxed);
   is_ping_pong.store(false, std::memory_order_relaxed);
   is_paired.store(false, std::memory_order_relaxed);
-  head_then = rests_until = own_offset = 0;
-  passed = detours = 0;
+  head_then = paused_until = own_offset = 0;
+  passed = mixed_turns = 0;
   handlers_answer = false;
 }
 

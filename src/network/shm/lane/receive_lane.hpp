@@ -49,9 +49,9 @@ struct ReceivedReplySlot {
   std::atomic<SendState*> back{nullptr};  // the lane that has the reply slot next
   std::uint64_t head_then = 0;            // head of the ring when the reply slot was here last
   std::atomic<bool> is_ping_pong{false};  // the head did not move between the reply slot's last two messages
-  std::uint32_t detours = 0;              // messages of the reply slot in a row before which the head moved
-  std::uint64_t rests_until = 0;  // head at which the reply slot is used again; 0: it is not resting here
-  bool handlers_answer = false;   // the last active message of several slots made its handler post one
+  std::uint32_t mixed_turns = 0;          // messages of the reply slot in a row before which the head moved
+  std::uint64_t paused_until = 0;  // head at which the reply slot is used again; 0: it does not pause here
+  bool handlers_answer = false;    // the last active message of several slots made its handler post one
   std::atomic<bool> is_paired{false};
   std::uint64_t own_offset = 0;  // of the reply slot, when it lies in this rank's segment
 
@@ -70,12 +70,12 @@ struct ReceivedReplySlot {
     return is_ping_pong.load(std::memory_order_relaxed) && used != nullptr &&
            used->reply_slot.load(std::memory_order_relaxed) == nullptr;
   }
-  /// Decides, after the reply slot's message of `size` bytes has been read, whether the reply slot rests here
-  /// for a while, so that all messages use the rings. `detour`: slots of the ring that were used since the
-  /// reply slot's last message. When small messages repeatedly come both ways, as when both ranks send at
-  /// once or in windows, the reply slot saves nothing and is a second line to poll. Returns true when it
-  /// rests. With the lane entered.
-  [[nodiscard]] bool lets_rest(std::uint64_t head, std::uint64_t detour, std::size_t size) noexcept;
+  /// Decides, after the reply slot's message of `size` bytes has been read, whether the reply slot pauses
+  /// here for a while, so that all messages use the rings. `ring_slots`: slots of the ring that were used
+  /// since the reply slot's last message. When small messages repeatedly come both ways, as when both ranks
+  /// send at once or in windows, the reply slot saves nothing and is a second line to poll. Returns true when
+  /// it pauses. With the lane entered.
+  [[nodiscard]] bool pauses(std::uint64_t head, std::uint64_t ring_slots, std::size_t size) noexcept;
   /// For another lane in this place. Polls may still read it, and find it empty.
   void reset() noexcept;
 };

@@ -19,7 +19,7 @@ ReceiveLane* Doorbell::open_lane_at(std::uint32_t index) const noexcept {
 }
 
 /// Takes up what has been announced at this index. Returns false when that must be tried again. Under
-/// temperature_lock_.
+/// hot_set_lock_.
 bool Doorbell::attach(std::uint32_t index) noexcept try {
   if (index >= lanes_.capacity()) return true;
   ReceiveLane* lane = lanes_.find(index);
@@ -87,7 +87,7 @@ bool Doorbell::attach(std::uint32_t index) noexcept try {
 }
 
 bool Doorbell::detach_lanes_of(int peer, bool exclusive) noexcept {
-  if (!exclusive && !detail::TryLock::acquire(temperature_lock_)) return false;
+  if (!exclusive && !detail::TryLock::acquire(hot_set_lock_)) return false;
   bool are_empty = true;
   const std::uint32_t high = lanes_.announced();
   for (std::uint32_t index = 0; index < high; ++index) {
@@ -122,7 +122,7 @@ bool Doorbell::detach_lanes_of(int peer, bool exclusive) noexcept {
     }
     lane->lock.leave();
   }
-  if (!exclusive) detail::TryLock::release(temperature_lock_);
+  if (!exclusive) detail::TryLock::release(hot_set_lock_);
   return are_empty;
 }
 

@@ -55,7 +55,7 @@ class Doorbell {
   const Shared& shared_;
   ReceiveLanes& lanes_;
   ReplySlots& reply_slots_;
-  alignas(64) std::atomic<std::uint32_t> temperature_lock_{0};  // for heating and cooling lanes
+  alignas(64) std::atomic<std::uint32_t> hot_set_lock_{0};  // for lanes that become hot or cold
 };
 
 }  // namespace weft::network::shm

@@ -59,9 +59,10 @@ void Receiver::follow(ReceiveLane& lane, const Slot& slot, Sink& sink) noexcept 
   }
 }
 
-/// Uses the reply slot again; after one more detour it rests once more. With the lane entered.
-[[gnu::noinline]] void Receiver::end_rest(ReceiveLane& lane) noexcept {
-  lane.reply.rests_until = 0;
+/// Uses the reply slot again; after one more turn with messages in the ring it pauses once more. With the
+/// lane entered.
+[[gnu::noinline]] void Receiver::end_pause(ReceiveLane& lane) noexcept {
+  lane.reply.paused_until = 0;
   lane.reply.head_then = lane.ring.head;
   if (SendState* const back = lane.next_holder(); back != nullptr)
     back->take_reply_slot(*lane.reply.slot.load(std::memory_order_relaxed),

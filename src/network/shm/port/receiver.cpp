@@ -105,29 +105,29 @@ enum class AtHead : std::uint8_t {
   if (size > kShortMessage) lane.counts.bytes += size;
   lane.reply.turn.store(turn + 2, std::memory_order_relaxed);
   lane.reply.passed = (lane.reply.passed + 1) % detail::kPassed;
-  const std::uint64_t detour =
+  const std::uint64_t ring_slots =
       lane.ring.head - lane.reply.head_then;  // messages that came by the ring meanwhile
-  lane.reply.is_ping_pong.store(detour == 0, std::memory_order_relaxed);
+  lane.reply.is_ping_pong.store(ring_slots == 0, std::memory_order_relaxed);
   lane.reply.head_then = lane.ring.head;
   // Pairs with the acquire in has_read_reply_slot().
   lane.ring.control->reply_slot_turn.store(turn, std::memory_order_release);
-  if (detour != 0 || turn / 2 % PollDelay::kEpoch == 0) [[unlikely]]
-    return hand_on_slow(lane, reply_slot, turn, detour, size);
-  lane.reply.detours = 0;
+  if (ring_slots != 0 || turn / 2 % PollDelay::kEpoch == 0) [[unlikely]]
+    return hand_on_slow(lane, reply_slot, turn, ring_slots, size);
+  lane.reply.mixed_turns = 0;
   if (SendState* const back = lane.next_holder(); back != nullptr) {
     back->take_reply_slot(reply_slot, turn + 1);
     lane.poll_delay.begin_turn(true);
   }
 }
 
-/// Hands the reply slot on after a detour or at the end of an epoch. A jump, so that reply_slot_is_read()
-/// needs no frame.
+/// Hands the reply slot on after a turn with messages in the ring or at the end of an epoch. A jump, so that
+/// reply_slot_is_read() needs no frame.
 [[gnu::noinline]] void Receiver::hand_on_slow(ReceiveLane& lane, Slot& reply_slot, std::uint32_t turn,
-                                              std::uint64_t detour, std::size_t size) noexcept {
+                                              std::uint64_t ring_slots, std::size_t size) noexcept {
   if (SendState* const back = lane.next_holder();
-      back != nullptr && !lane.reply.lets_rest(lane.ring.head, detour, size)) {
+      back != nullptr && !lane.reply.pauses(lane.ring.head, ring_slots, size)) {
     back->take_reply_slot(reply_slot, turn + 1);
-    lane.poll_delay.begin_turn(detour == 0);
+    lane.poll_delay.begin_turn(ring_slots == 0);
   }
   if (turn / 2 % PollDelay::kEpoch == 0) reply_slots_.end_epoch(lane, turn / 2 / PollDelay::kEpoch);
 }
@@ -163,7 +163,7 @@ class Receiver::ReplySlotPlace final : public ReusedPlace {
     base::copy_bulk(payload, reply_slot.payload, size_of(header));
     if (!ReplySlotPlace(receiver, lane, reply_slot, header).deliver(payload, sink)) return false;
     const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
-    lane.reply.handlers_answer = back != nullptr && lane.reply.rests_until == 0 &&
+    lane.reply.handlers_answer = back != nullptr && lane.reply.paused_until == 0 &&
                                  back->reply_slot.load(std::memory_order_relaxed) == nullptr;
     return true;
   }
@@ -199,7 +199,8 @@ inline bool Receiver::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept
   if (size > detail::kSlotPayload) {
     for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&reply_slot + line);
     if (is_active_message && size <= kCopiedOut &&
-        (lane.reply.handlers_answer || lane.reply.detours != 0 || detail::turn_of(header) / 2 % kTrial == 0))
+        (lane.reply.handlers_answer || lane.reply.mixed_turns != 0 ||
+         detail::turn_of(header) / 2 % kTrial == 0))
       return ReplySlotPlace::deliver_long(*this, lane, reply_slot, header, sink);
   }
   const std::uint64_t word = reply_slot.word;
@@ -288,8 +289,8 @@ inline bool Receiver::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept
   }
   lane.ring.head = head;
   lane.visits.visited(count);
-  if (lane.reply.rests_until != 0 && head >= lane.reply.rests_until) [[unlikely]]
-    end_rest(lane);
+  if (lane.reply.paused_until != 0 && head >= lane.reply.paused_until) [[unlikely]]
+    end_pause(lane);
   // Due credit is returned with the next message or by the next poll: an answer that is about to be sent then
   // does not wait in this core for the line of the credit, which the sender has.
   const Slot* const next = &lane.ring.slots[head & lane.ring.mask];

@@ -29,14 +29,14 @@ class Receiver {
                            bool is_due) noexcept;
   bool receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept;
   void reply_slot_is_read(ReceiveLane& lane, detail::Slot& reply_slot, std::uint64_t header) noexcept;
-  void hand_on_slow(ReceiveLane& lane, detail::Slot& reply_slot, std::uint32_t turn, std::uint64_t detour,
+  void hand_on_slow(ReceiveLane& lane, detail::Slot& reply_slot, std::uint32_t turn, std::uint64_t ring_slots,
                     std::size_t size) noexcept;
   void publish_credit(ReceiveLane& lane, std::uint64_t head) noexcept;
   std::uint64_t deliver_multi_slot(ReceiveLane& lane, std::uint64_t header, std::uint64_t& head,
                                    std::size_t limit, Sink& sink) noexcept;
   bool deliver_slow(ReceiveLane& lane, detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   // receive_slow.cpp
-  static void end_rest(ReceiveLane& lane) noexcept;
+  static void end_pause(ReceiveLane& lane) noexcept;
   bool deliver_packet(ReceiveLane& lane, const detail::Slot& slot, std::uint64_t header, Sink& sink) noexcept;
   void follow(ReceiveLane& lane, const detail::Slot& slot, Sink& sink) noexcept;
 
