@@ -11,8 +11,10 @@ class Completion;
 
 namespace detail {
 
-/// Refers to a completion object for as long as that lives; the link is cut when the object dies. It is set,
-/// made and destroyed under a lock of the process, and read without one.
+struct CompletionLinks;
+
+/// Refers to a completion object for as long as that lives; the link is cut when the object dies. One thread
+/// at a time sets, makes and destroys it; any thread reads it.
 class WEFT_API CompletionLink {
  public:
   CompletionLink() noexcept = default;
@@ -28,6 +30,7 @@ class WEFT_API CompletionLink {
   static void cut(const Completion& object) noexcept;
 
  private:
+  friend struct CompletionLinks;
   std::atomic<Completion*> to_{nullptr};
   CompletionLink* next_ = nullptr;
   CompletionLink* previous_ = nullptr;
