@@ -69,6 +69,11 @@ function(weft_compile_together target)
   endforeach()
 endfunction()
 
+# weft_compile_lightly(<target>): what nobody waits for: its command lines and reports take a third less time to compile so.
+function(weft_compile_lightly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # weft_precompile(<target> <headers>...): what most files of the target include, with these of the standard library, is
 # compiled once, where no compiler cache serves better. Not for libraries, where other functions are inlined then. Files
 # include what they use all the same: they are compiled without it, too.

@@ -22,6 +22,7 @@ function(weft_tool core)
 endfunction()
 
 weft_tool(weft_command_core run info)
+weft_compile_lightly(weft_command_core)
 # What `weft info` reports as build options.
 target_compile_definitions(weft_command_core PRIVATE
   WEFT_BUILD_TYPE="$<CONFIG>"
@@ -58,6 +59,7 @@ set(weft_perf_alignment -falign-functions=64 -falign-loops=64)
 
 # What experiments share: how they start programs, alternate, and report.
 weft_tool(weft_experiment experiment)
+weft_compile_lightly(weft_experiment)
 target_compile_definitions(weft_experiment PUBLIC WEFT_PERF_PLUGIN_FOLDER="${weft_to_plugins}")
 
 weft_tool(weft_perf_core perf)
