@@ -39,6 +39,9 @@ inline constexpr MPI_Count kSegmentBytes = 32 << 10;
 [[nodiscard]] inline bool scans_by_chain(int ranks, MPI_Count bytes, bool is_cut) noexcept {
   return ranks <= 8 || (is_cut && bytes > kSegmentBytes);
 }
+/// Steps that double their distance: both ranks of a pair exchange, neighbours first, which mostly share a
+/// host; else, where that does not come out even, each gets from one side and gives to the other.
+[[nodiscard]] inline bool goes_in_pairs(int ranks) noexcept { return (ranks & (ranks - 1)) == 0; }
 /// How blocks come to all ranks.
 enum class ToAll : std::uint8_t {
   doubling,  // few steps, of more and more blocks, which are copied once more

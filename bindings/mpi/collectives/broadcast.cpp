@@ -1,4 +1,5 @@
 // Barriers and broadcasts.
+#include "bindings/mpi/collectives/algorithms.hpp"
 #include "bindings/mpi/collectives/collectives_calls.hpp"
 #include "bindings/mpi/collectives/inter.hpp"
 #include "bindings/mpi/collectives/intra.hpp"
@@ -9,9 +10,10 @@ namespace weft::mpi {
 Task disseminate(Channel channel) {
   Exchange exchange(channel);
   const int rank = channel.rank(), size = channel.size();
+  const bool is_paired = algorithms::goes_in_pairs(size);
   for (int distance = 1; distance < size; distance *= 2) {
-    exchange.receive(nullptr, 0, byte_type, (rank - distance + size) % size);
-    exchange.send(nullptr, 0, byte_type, (rank + distance) % size);
+    exchange.receive(nullptr, 0, byte_type, is_paired ? rank ^ distance : (rank - distance + size) % size);
+    exchange.send(nullptr, 0, byte_type, is_paired ? rank ^ distance : (rank + distance) % size);
     co_await exchange;
   }
 }

@@ -37,31 +37,34 @@ struct Gathering {
   Type type;
 };
 
-/// Every step doubles how many blocks each rank has: its own and those of the ranks behind it, packed in this
-/// order.
+/// Every step doubles how many blocks each rank has, packed in the order of ranks: those of an aligned group
+/// where ranks go in pairs, else its own and those of the ranks behind it.
 Task gather_by_doubling(Channel channel, Gathering all) {
   Exchange exchange(channel);
   const int rank = channel.rank(), size = channel.size();
+  const bool is_paired = algorithms::goes_in_pairs(size);
+  const int first = is_paired ? 0 : rank;  // in the packed memory
   all.copy_own(rank);
   const auto bytes_of = [&](int first_rank, int count) {
     MPI_Count bytes = 0;
     for (int index = 0; index < count; ++index) bytes += all.bytes_of((first_rank + index) % size);
     return bytes;
   };
-  const Block packed = make_block(bytes_of(rank, size));
-  pack_elements(all.type, all.blocks.count_of(rank), all.at(rank), packed.get());
+  const Block packed = make_block(bytes_of(first, size));
+  const auto place_of = [&](int of) { return packed.get() + bytes_of(first, (of - first + size) % size); };
+  pack_elements(all.type, all.blocks.count_of(rank), all.at(rank), place_of(rank));
   for (int there = 1; there < size; there *= 2) {
     const int count = std::min(there, size - there);
-    const int from = (rank + there) % size, to = (rank - there + size) % size;
-    exchange.receive_bytes(packed.get() + bytes_of(rank, there), bytes_of(from, count), from);
-    exchange.send_bytes(packed.get(), bytes_of(rank, count), to);
+    const int from = is_paired ? rank ^ there : (rank + there) % size;
+    const int to = is_paired ? from : (rank - there + size) % size;
+    const int own = is_paired ? rank & -there : rank, others = is_paired ? from & -there : from;
+    exchange.receive_bytes(place_of(others), bytes_of(others, count), from);
+    exchange.send_bytes(place_of(own), bytes_of(own, count), to);
     co_await exchange;
   }
-  const std::byte* bytes = packed.get() + bytes_of(rank, 1);
-  for (int index = 1; index < size; ++index) {
-    const int of = (rank + index) % size;
-    unpack_elements(all.type, all.blocks.count_of(of), bytes, all.bytes_of(of), all.at(of));
-    bytes += all.bytes_of(of);
+  for (int step = 1; step < size; ++step) {
+    const int of = (rank + step) % size;
+    unpack_elements(all.type, all.blocks.count_of(of), place_of(of), all.bytes_of(of), all.at(of));
   }
 }
 

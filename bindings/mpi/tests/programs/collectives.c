@@ -1,4 +1,4 @@
-/* ranks: 1 2 3 5
+/* ranks: 1 2 3 4 5
    Every collective, blocking, immediate and persistent, also in place, of several sizes, and with an
    operation that does not commute, against what each rank can compute by itself. */
 #include "check.h"
