@@ -91,8 +91,9 @@ class Sink {
   /// Reports that a put, get or fetch of this rank that was answered with `posted` has ended: ok, refused or
   /// peer_failed. A put that ended with ok is visible at the target.
   virtual void access_completed(std::uint64_t token, Outcome outcome) noexcept = 0;
-  /// Reports the immediate of a put by a peer; the bytes of the put are visible here.
-  virtual void immediate_arrived(std::uint64_t immediate) noexcept = 0;
+  /// Reports the immediate of a put by a peer; the bytes of the put are visible here. `bytes`: of the
+  /// immediate, whose higher ones the network has not carried.
+  virtual void immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept = 0;
   /// Reports that a peer has put into the landing of this name; the bytes are visible here. `bytes`: of the
   /// name, whose higher ones the network has not carried.
   virtual void landed(std::uint64_t name, std::size_t bytes) noexcept {

@@ -120,7 +120,7 @@ class FakeSink final : public network::Sink {
   void deliver(network::Batch&) noexcept override {}
   void reject(int, const char*, std::uint64_t) noexcept override { ++rejected; }
   void access_completed(std::uint64_t, Outcome) noexcept override {}
-  void immediate_arrived(std::uint64_t) noexcept override {}
+  void immediate_arrived(int, std::uint64_t, std::size_t) noexcept override {}
 };
 
 }  // namespace weft::test

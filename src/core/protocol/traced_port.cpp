@@ -112,9 +112,9 @@ class TracedPort::TracedSink final : public network::Sink {
     port_.tracer_.add(event);
     sink_.access_completed(token, outcome);
   }
-  void immediate_arrived(std::uint64_t immediate) noexcept override {
-    port_.tracer_.add(port_.event("arrived", "immediate of a put", TraceEvent::kNobody));
-    sink_.immediate_arrived(immediate);
+  void immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept override {
+    port_.tracer_.add(port_.event("arrived", "immediate of a put", peer));
+    sink_.immediate_arrived(peer, immediate, bytes);
   }
   void landed(std::uint64_t name, std::size_t bytes) noexcept override {
     port_.tracer_.add(port_.event("arrived", "put into a landing", TraceEvent::kNobody));

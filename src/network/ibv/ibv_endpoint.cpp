@@ -63,7 +63,7 @@ IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
       posting_(context, std::min(kSends, static_cast<std::uint32_t>(completions_->cqe) - most_receives_ -
                                              kForIntroductions)),
       plan_{context.device, *completions_, *receives_, context.ack_timeout},
-      introductions_(context, plan_, index, connections_),
+      introductions_(context, plan_, index, connections_, buffers_),
       region_accesses_(context, posting_, introductions_, rooms_) {
   buffers_.grow(kForGreetings, 0);
   buffers_.post_to(*receives_);

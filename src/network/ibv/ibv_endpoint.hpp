@@ -20,7 +20,7 @@
 
 namespace weft::network::ibv {
 
-/// Of a landing's name, which a write brings as its immediate.
+/// Of a landing's name, or a put's signal, which a write brings as its immediate.
 inline constexpr std::size_t kImmediateBytes = sizeof(ibv_wc::imm_data);
 
 class IbvEndpoint final : public session::Transport {
@@ -64,7 +64,7 @@ class IbvEndpoint final : public session::Transport {
   AccessResult land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
                     std::uint64_t token) noexcept override;
   [[nodiscard]] bool can_access(std::size_t size) const noexcept override;
-  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from,
+  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
                    std::uint64_t token) noexcept override;
   AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;

@@ -82,6 +82,7 @@ Capabilities IbvNetwork::capabilities() const noexcept {
   capabilities.inline_bytes = context_.inline_bytes;
   capabilities.can_fetch = context_.fetches;
   capabilities.landing_bytes = kImmediateBytes;
+  capabilities.immediate_bytes = kImmediateBytes;
   capabilities.stages = shared().stages;
   return capabilities;
 }
@@ -110,12 +111,16 @@ std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const bas
 
 Availability availability(const base::Attributes& attributes) try {
   const Device device(choice_of(attributes));
-  return {true, "verbs, " + device.describe() + "; a rank takes " +
-                    std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
-                    std::to_string(bytes_of_connection(attributes) / 1024) +
-                    " KiB and a queue pair of the device for one that it is connected with, " +
-                    std::to_string(sizeof(Connection) / 1024) +
-                    " KiB and another queue pair where it puts or gets"};
+  return {
+      true,
+      "verbs, " + device.describe() + "; a rank takes " + std::to_string(session::kBytesOfUnknownPeer) +
+          " bytes for one that it never meets, " + std::to_string(bytes_of_connection(attributes) / 1024) +
+          " KiB and a queue pair of the device for one that it is connected with, " +
+          std::to_string(sizeof(Connection) / 1024) + " KiB and another queue pair where it puts or gets, " +
+          std::to_string(
+              (sizeof(Connection) + Introductions::kForImmediates * message_bytes_of(attributes, {})) /
+              1024) +
+          " KiB and another one where the peer does"};
 } catch (const Error& error) {
   return {false, error.what()};
 }

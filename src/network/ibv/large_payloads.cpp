@@ -103,14 +103,24 @@ bool IbvEndpoint::can_access(std::size_t size) const noexcept {
 }
 
 AccessResult IbvEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
-                              std::uint64_t token) noexcept {
-  return region_accesses_.begin(connections_.of(link), to, {const_cast<std::byte*>(from.data()), from.size()},
-                                IBV_WR_RDMA_WRITE, token);
+                              const std::uint64_t* immediate, std::uint64_t token) noexcept {
+  RegionAccess access;
+  access.token = token;
+  access.opcode = immediate != nullptr ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
+  access.immediate = immediate != nullptr ? static_cast<std::uint32_t>(*immediate) : 0;
+  access.local = const_cast<std::byte*>(from.data());
+  access.size = from.size();
+  return region_accesses_.begin(connections_.of(link), to, std::move(access));
 }
 
 AccessResult IbvEndpoint::get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
                               std::uint64_t token) noexcept {
-  return region_accesses_.begin(connections_.of(link), from, to, IBV_WR_RDMA_READ, token);
+  RegionAccess access;
+  access.token = token;
+  access.opcode = IBV_WR_RDMA_READ;
+  access.local = to.data();
+  access.size = to.size();
+  return region_accesses_.begin(connections_.of(link), from, std::move(access));
 }
 
 }  // namespace weft::network::ibv

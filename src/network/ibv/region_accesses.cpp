@@ -2,6 +2,8 @@
 
 #include "network/ibv/memory/registered_regions.hpp"
 
+#include <arpa/inet.h>
+
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -21,10 +23,9 @@ constexpr std::uint8_t kVeryLastRound = std::numeric_limits<std::uint8_t>::max()
 }  // namespace
 
 AccessResult RegionAccesses::begin(Connection& messages, const RemoteMemory& where,
-                                   std::span<std::byte> local, ibv_wr_opcode opcode,
-                                   std::uint64_t token) noexcept {
+                                   RegionAccess wanted) noexcept {
   if (!is_key_of(where.keys.key, where.region)) return AccessResult::unsupported;
-  if (where.offset > where.region_size || local.size() > where.region_size - where.offset)
+  if (where.offset > where.region_size || wanted.size > where.region_size - where.offset)
     return AccessResult::refused;
   if (messages.is_closed) return AccessResult::peer_left;
   Connection* const accesses = connection_beside(messages, kLastRound);
@@ -33,14 +34,10 @@ AccessResult RegionAccesses::begin(Connection& messages, const RemoteMemory& whe
   // Before memory is registered, which is dear.
   if (!posting_.may_post(*accesses) || rooms_.free_count() <= kRoomsForOthers) return AccessResult::no_slot;
   const std::uint32_t index = accesses_.take();
-  RegionAccess& access = accesses_[index];
-  access.token = token;
+  RegionAccess& access = accesses_[index] = std::move(wanted);
   access.messages = &messages;
-  access.opcode = opcode;
   access.remote = where.keys.address + where.offset;
   access.key = static_cast<std::uint32_t>(where.keys.key);
-  access.local = local.data();
-  access.size = local.size();
   const Sent sent = make_sendable(access) ? post(index) : Sent::never;
   if (sent == Sent::yes) return AccessResult::posted;
   end(index);
@@ -50,7 +47,7 @@ AccessResult RegionAccesses::begin(Connection& messages, const RemoteMemory& whe
 
 /// Short ones are inlined, or copied: to register memory costs a system call.
 bool RegionAccesses::make_sendable(RegionAccess& access) noexcept try {
-  const bool is_put = access.opcode == IBV_WR_RDMA_WRITE;
+  const bool is_put = access.opcode != IBV_WR_RDMA_READ;
   if (is_put && access.size <= access.messages->accesses->inline_bytes) return true;
   if (access.size > rooms_.bytes()) {
     // Verbs take memory that they may write; a put is only read.
@@ -76,6 +73,7 @@ Sent RegionAccesses::post(std::uint32_t index) noexcept {
   request.sg_list = &piece;
   request.num_sge = 1;
   request.opcode = access.opcode;
+  request.imm_data = ::htonl(access.immediate);
   request.send_flags = is_inlined ? IBV_SEND_INLINE : 0;
   request.wr.rdma = {access.remote, access.key};
   return posting_.post(*access.messages->accesses, request,
@@ -88,7 +86,7 @@ Connection* RegionAccesses::connection_beside(Connection& messages, std::uint8_t
   if (now != nullptr && !now->is_closed) return now;
   const std::uint8_t before = now != nullptr ? now->round : 0;
   if (!messages.reaches_regions || before >= last) return nullptr;
-  return &introductions_.begin_accesses(messages, static_cast<std::uint8_t>(before + 1));
+  return &introductions_.begin_accesses(messages, Purpose::accesses, static_cast<std::uint8_t>(before + 1));
 } catch (const std::exception& error) {
   messages.reaches_regions = false;
   context_.log.info([&] {
@@ -117,7 +115,6 @@ void RegionAccesses::on_completion(Connection& connection, std::uint64_t index, 
   if (status == IBV_WC_SUCCESS) return report(index, Outcome::ok, device);
   connection.is_closed = true;
   Connection& messages = *connection.messages;
-  // At once, also for the peer's own: they come back when it hears of the next queue pair.
   if (!messages.is_closed) static_cast<void>(connection_beside(messages, kVeryLastRound));
   switch (status) {
     case IBV_WC_REM_ACCESS_ERR:

@@ -1,9 +1,10 @@
 // Puts and gets of peers' regions: RDMA writes and reads by a queue pair of their own.
 //
 // A region may end while an access is under way. The device of its owner then answers that the key is stale,
-// and the queue pair that has brought the access fails at both ends. It carries nothing but puts and gets:
-// messages go on. The access is refused; the others come back without having been carried out, or carried out
-// in vain, and are posted again to the next queue pair, which takes the place of the failed one (round).
+// and the queue pair that has brought the access fails at both ends. It carries nothing but accesses of one
+// rank to the other: messages, and accesses the other way, go on. The access is refused; those behind it come
+// back without having been carried out, and are posted again to the next queue pair, which takes the place of
+// the failed one (round).
 #pragma once
 
 #include "network/ibv/connection/access_table.hpp"
@@ -26,9 +27,9 @@ class RegionAccesses {
     again_.reserve(AccessTable::kMost);
   }
 
-  /// Begins a write or read of a region of the peer that `messages` connects with.
-  AccessResult begin(Connection& messages, const RemoteMemory& where, std::span<std::byte> local,
-                     ibv_wr_opcode opcode, std::uint64_t token) noexcept;
+  /// Begins an access, which has its token, opcode, memory and immediate, to a region of the peer that
+  /// `messages` connects with.
+  AccessResult begin(Connection& messages, const RemoteMemory& where, RegionAccess wanted) noexcept;
   /// The work request of the access at `index` has ended, on this connection.
   void on_completion(Connection& connection, std::uint64_t index, ibv_wc_status status,
                      session::SessionDevice& device) noexcept;

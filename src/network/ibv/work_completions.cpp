@@ -60,7 +60,10 @@ void IbvEndpoint::on_received(const ibv_wc& completion, session::SessionDevice& 
   }
   if (completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {  // the buffer is untouched
     buffers_.release(buffer);
-    return device.landed(::ntohl(completion.imm_data));
+    // Landings are put into by queue pairs for messages, regions by those for accesses.
+    const std::uint32_t immediate = ::ntohl(completion.imm_data);
+    const int putter = connections_.putter_by(completion.qp_num);
+    return putter < 0 ? device.landed(immediate) : device.immediate_arrived(putter, immediate);
   }
   buffer.size = std::min<std::size_t>(completion.byte_len, buffers_.size());
   device.accept(buffer);

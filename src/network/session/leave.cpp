@@ -26,7 +26,7 @@ class Dropping final : public Sink {
   }
   void reject(int, const char*, std::uint64_t) noexcept override {}
   void access_completed(std::uint64_t, Outcome) noexcept override {}
-  void immediate_arrived(std::uint64_t) noexcept override {}
+  void immediate_arrived(int, std::uint64_t, std::size_t) noexcept override {}
 };
 
 }  // namespace
@@ -35,7 +35,7 @@ bool SessionDevice::reclaim(int peer, bool exclusive) noexcept {
   Guard guard(lock_, exclusive);
   if (!guard) return false;
   transport_->end_connections_with(peer, *this);
-  if (!landed_.are_reported()) return false;
+  if (!announcements_.are_reported()) return false;
   for (const Link* link = links_.first(); link != nullptr; link = link->next)
     for (const Lane& lane : link->lanes)
       // Pairs with the release of the thread that delivers.

@@ -11,7 +11,7 @@ namespace weft::network::session {
 namespace {
 
 constexpr std::int64_t kBetweenDrives = 20'000;  // nanoseconds
-constexpr std::size_t kMostLanded = 64;          // reported by a poll: as many as a drive may find
+constexpr std::size_t kMostAnnounced = 64;       // reported by a poll: as many as a drive may find
 
 }  // namespace
 
@@ -44,7 +44,8 @@ bool SessionDevice::prepare_park(bool exclusive) noexcept {
   transport_->prepare_sleep();
   drive();
   return !delivery_.has_pending() && !context_.links_need_service && staging_.is_empty() &&
-         accesses_.are_reported() && landed_.is_empty() && !context_.has_rejections() && !credits_.is_due();
+         accesses_.are_reported() && announcements_.is_empty() && !context_.has_rejections() &&
+         !credits_.is_due();
 }
 
 bool SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept {
@@ -56,25 +57,33 @@ bool SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::n
 std::size_t SessionDevice::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
   std::vector<Rejection> rejections;
   std::array<AccessEnds::End, 16> ended;
-  std::array<std::uint64_t, kMostLanded> landed;
+  std::array<Announcements::Announcement, kMostAnnounced> announced;
   std::size_t count = 0;
-  std::size_t landed_count = 0;
+  std::size_t announced_count = 0;
   if (Guard guard(lock_, exclusive); guard) {
     drive();
     if (!accesses_.are_reported()) [[unlikely]]
       count = accesses_.take(ended);
-    if (!landed_.is_empty()) [[unlikely]]
-      landed_count = landed_.take(landed);
+    if (!announcements_.is_empty()) [[unlikely]]
+      announced_count = announcements_.take(announced);
     if (context_.has_rejections()) [[unlikely]]
       rejections = context_.take_rejections();
   }
   for (const Rejection& rejection : rejections) sink.reject(rejection.rank, rejection.what, rejection.value);
   for (const AccessEnds::End& end : std::span(ended).first(count))
     sink.access_completed(end.token, end.outcome);
-  for (const std::uint64_t name : std::span(landed).first(landed_count))
-    sink.landed(name, transport_->landing_bytes());
-  if (landed_count != 0) landed_.reported(landed_count);
-  return count + landed_count + delivery_.deliver_all(sink, limit);
+  if (announced_count != 0) [[unlikely]]
+    report(std::span(announced).first(announced_count), sink);
+  return count + announced_count + delivery_.deliver_all(sink, limit);
+}
+
+void SessionDevice::report(std::span<const Announcements::Announcement> announced, Sink& sink) noexcept {
+  for (const auto& [peer, value] : announced)
+    if (peer < 0)
+      sink.landed(value, transport_->landing_bytes());
+    else
+      sink.immediate_arrived(peer, value, transport_->landing_bytes());
+  announcements_.reported(announced.size());
 }
 
 bool SessionDevice::flush_staged(bool exclusive) noexcept {
@@ -99,7 +108,7 @@ void SessionDevice::carry() noexcept {
     credits_.begin_idle();
     credits_.return_when_idle();
     contacts_.serve_links();
-    has_ends = !accesses_.are_reported() || !landed_.is_empty();
+    has_ends = !accesses_.are_reported() || !announcements_.is_empty();
   }
   // What has been read meanwhile rings for no sleeping thread any more.
   if ((has_ends || delivery_.has_pending()) && parking_.has_parked()) parking_.wake(~std::uint32_t{0});

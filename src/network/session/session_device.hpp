@@ -59,7 +59,11 @@ class SessionDevice final : public Laden {
   template <class Begin>
   AccessResult access(int peer, std::uint8_t device, bool exclusive, const Begin& begin) noexcept;
   /// Takes the name of a landing that a peer has put into; for the transport, under the lock.
-  void landed(std::uint64_t name) noexcept { landed_.add(name); }
+  void landed(std::uint64_t name) noexcept { announcements_.add({-1, name}); }
+  /// Takes the immediate of a put of a peer into a region; as above.
+  void immediate_arrived(int peer, std::uint64_t immediate) noexcept {
+    announcements_.add({peer, immediate});
+  }
   /// Takes the end of a fetch, get, put or landing; for the transport, under the lock.
   void fetch_completed(std::uint64_t token, Outcome outcome) noexcept { accesses_.ended(token, outcome); }
   // leave.cpp
@@ -106,6 +110,7 @@ class SessionDevice final : public Laden {
 
   // session_device.cpp, under the lock
   void drive() noexcept;
+  void report(std::span<const Announcements::Announcement> announced, Sink& sink) noexcept;
   /// Returns true once in some microseconds.
   [[nodiscard]] bool is_drive_due() noexcept;
   // send.cpp
@@ -127,7 +132,7 @@ class SessionDevice final : public Laden {
   Arrivals arrivals_{context_, links_, contacts_, credits_, delivery_};
   UntakenMessages untaken_{context_, links_, credits_, staging_};
   AccessEnds accesses_;
-  LandedNames landed_;
+  Announcements announcements_;
   std::int64_t next_drive_ = 0;  // of those that only wait for peers which are being reached
   std::atomic<bool> is_stopped_{false};
 };

@@ -16,11 +16,11 @@ SessionPort::SessionPort(SessionDevice& device, Peers& peers, const Capabilities
   for (auto& row : path.rows) row.store(no_lanes_.get(), std::memory_order_relaxed);
 }
 
-AccessResult SessionPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*,
+AccessResult SessionPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
                               std::uint64_t token, bool exclusive) noexcept {
   if (!device_.transport().can_access(from.size())) return AccessResult::unsupported;
   return device_.access(peer, to.device, exclusive, [&](Transport& transport, Link& link) {
-    return transport.put(link, to, from, token);
+    return transport.put(link, to, from, immediate, token);
   });
 }
 

@@ -99,6 +99,7 @@ struct Delivery {
   Lane* lane = nullptr;
   Flight flight;
   std::uint64_t value = 0;  // token or immediate
+  int peer = -1;            // that has sent the immediate
   Outcome outcome = Outcome::ok;
 };
 

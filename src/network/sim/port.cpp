@@ -71,7 +71,7 @@ bool SimPort::hand_over(Sink& sink, Delivery& delivery) noexcept {
     return true;
   }
   if (delivery.kind == Delivery::Kind::immediate) {
-    sink.immediate_arrived(delivery.value);
+    sink.immediate_arrived(delivery.peer, delivery.value, capabilities_.immediate_bytes);
     return true;
   }
   const Flight& flight = delivery.flight;

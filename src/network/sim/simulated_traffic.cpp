@@ -157,6 +157,7 @@ bool SimulatedTraffic::next(Place place, Mailbox& box, std::uint64_t poll, Allow
       break;
     case Delivery::Kind::immediate:
       delivery.value = box.immediates.front().value;
+      delivery.peer = box.immediates.front().from;
       schedule_.note(Schedule::Event::arrived, static_cast<std::uint64_t>(place.rank), place.device, 0);
       box.immediates.erase(box.immediates.begin());
       break;

@@ -255,7 +255,7 @@ AccessResult TcpEndpoint::get(session::Link& link, const RemoteMemory& from, std
                          to.data(), token);
 }
 
-AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
+AccessResult TcpEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from, const std::uint64_t*,
                               std::uint64_t token) noexcept {
   return pieces_.put(connected(link), to, from, token);
 }

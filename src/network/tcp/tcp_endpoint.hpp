@@ -62,7 +62,7 @@ class TcpEndpoint final : public session::Transport, private ConnectionOwner {
   }
   AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
-  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from,
+  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
                    std::uint64_t token) noexcept override;
   void stop() noexcept override;
   // tcp_endpoint.cpp

@@ -127,7 +127,7 @@ TEST_P(Memory, announces_immediates_after_the_bytes) {
   ASSERT_EQ(outcome, Outcome::ok);
   ASSERT_TRUE(stage_.until([&] { return !stage_.notes(1).immediates.empty(); }));
   EXPECT_TRUE(was_there);
-  EXPECT_EQ(stage_.notes(1).immediates, std::vector<std::uint64_t>{immediate});
+  EXPECT_EQ(stage_.notes(1).immediates, (std::vector<Notes::Immediate>{{0, immediate, width}}));
 }
 
 TEST_P(Memory, that_is_located_is_the_same_memory) {

@@ -33,6 +33,12 @@ class Notes final : public weft::test::MessageSink {
     std::uint64_t word;
     std::vector<std::byte> bytes;
   };
+  struct Immediate {
+    int peer;
+    std::uint64_t value;
+    std::size_t bytes;
+    friend bool operator==(const Immediate&, const Immediate&) = default;
+  };
   bool take(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
     EXPECT_EQ(channel, kChannel);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message.data()) % 16, 0U);
@@ -47,9 +53,9 @@ class Notes final : public weft::test::MessageSink {
   void access_completed(std::uint64_t token, Outcome outcome) noexcept override {
     EXPECT_TRUE(ended.emplace(token, outcome).second) << "ended twice: " << token;
   }
-  void immediate_arrived(std::uint64_t immediate) noexcept override {
+  void immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept override {
     if (on_immediate != nullptr) on_immediate();
-    immediates.push_back(immediate);
+    immediates.push_back({peer, immediate, bytes});
   }
   void landed(std::uint64_t name, std::size_t bytes) noexcept override { landings.emplace_back(name, bytes); }
 
@@ -59,7 +65,7 @@ class Notes final : public weft::test::MessageSink {
   std::vector<Arrival> arrivals;
   std::vector<Message> kept;
   std::map<std::uint64_t, Outcome> ended;
-  std::vector<std::uint64_t> immediates;
+  std::vector<Immediate> immediates;
   std::vector<std::pair<std::uint64_t, std::size_t>> landings;
 };
 

@@ -15,6 +15,8 @@
 #include <numeric>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace weft::network::sim {
 namespace {
@@ -37,9 +39,9 @@ class Inbox final : public test::MessageSink {
   }
   void reject(int, const char* what, std::uint64_t) noexcept override { ADD_FAILURE() << what; }
   void access_completed(std::uint64_t token, Outcome outcome) noexcept override { ended[token] = outcome; }
-  void immediate_arrived(std::uint64_t immediate) noexcept override {
+  void immediate_arrived(int peer, std::uint64_t immediate, std::size_t) noexcept override {
     if (on_immediate != nullptr) on_immediate();
-    immediates.push_back(immediate);
+    immediates.emplace_back(peer, immediate);
   }
 
   std::function<bool(std::uint64_t)> takes;
@@ -50,7 +52,7 @@ class Inbox final : public test::MessageSink {
   std::vector<unsigned> sums;
   std::vector<Message> kept;
   std::map<std::uint64_t, Outcome> ended;
-  std::vector<std::uint64_t> immediates;
+  std::vector<std::pair<int, std::uint64_t>> immediates;
 };
 
 using Settings = std::vector<AttributeSetting>;
@@ -269,7 +271,7 @@ TEST_F(SimMemory, puts_end_after_their_bytes_and_announce_themselves_after_them)
   EXPECT_EQ(end_of(1), Outcome::ok);
   EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin() + 60));
   job.poll_all(100);
-  EXPECT_EQ(job.inbox(1).immediates, std::vector<std::uint64_t>{immediate});
+  EXPECT_EQ(job.inbox(1).immediates, (std::vector<std::pair<int, std::uint64_t>>{{0, immediate}}));
   EXPECT_TRUE(whole);
 }
 

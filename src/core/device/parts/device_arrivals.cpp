@@ -162,8 +162,8 @@ void DeviceArrivals::access_completed(std::uint64_t token, Outcome outcome) noex
     protocols_.one_sided.requests().access_completed(token, outcome);
 }
 
-void DeviceArrivals::immediate_arrived(std::uint64_t immediate) noexcept {
-  protocols_.one_sided.target().immediate_arrived(immediate);
+void DeviceArrivals::immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept {
+  protocols_.one_sided.target().immediate_arrived(peer, immediate, bytes);
 }
 
 void DeviceArrivals::landed(std::uint64_t name, std::size_t bytes) noexcept {

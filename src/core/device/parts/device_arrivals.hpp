@@ -20,7 +20,7 @@ class DeviceArrivals final : public network::Sink {
   void deliver(network::Batch& batch) noexcept override;
   void reject(int peer, const char* what, std::uint64_t value) noexcept override;
   void access_completed(std::uint64_t token, Outcome outcome) noexcept override;
-  void immediate_arrived(std::uint64_t immediate) noexcept override;
+  void immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept override;
   void landed(std::uint64_t name, std::size_t bytes) noexcept override;
 
  private:

@@ -122,10 +122,10 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
       request.where.offset,
       options.signal.generation() != 0 ? options.signal.device() : std::uint8_t{options.device}};
   const int peer = region.rank;
-  const std::uint64_t immediate = immediate_of(options.signal, context_.rank, options.tag);
-  request.is_signalled = select_signal({options.signal.generation() != 0, is_put,
-                                        context_.port->peer_capabilities(peer).immediate_bytes, context_.rank,
-                                        options.tag}) == SignalBy::immediate;
+  const SignalFacts facts{options.signal, options.tag, is_put,
+                          context_.port->peer_capabilities(peer).immediate_bytes};
+  const std::uint64_t immediate = immediate_of(facts);
+  request.is_signalled = select_signal(facts) == SignalBy::immediate;
   request.word.fetch_or(kAtNetwork, std::memory_order_relaxed);
   const std::uint64_t token = word_of(request.name());
   const AccessResult result =

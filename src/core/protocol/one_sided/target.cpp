@@ -200,15 +200,13 @@ void AccessTarget::signal(std::uint64_t word, Operation operation, int peer) noe
   completion->signal(message);
 }
 
-void AccessTarget::immediate_arrived(std::uint64_t immediate) noexcept {
-  const int rank = rank_of_immediate(immediate);
-  if (rank >= context_.ranks) return;
-  const std::uint64_t word = word_of_immediate(immediate);
+void AccessTarget::immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept {
+  const std::uint64_t word = word_of_immediate(immediate, bytes);
   // The put was sent without a check that the object is exposed: a signal for an object that will be exposed
   // later is stored.
   Answer* stored = context_.exposures.is_to_come(word) ? take_answer(false) : nullptr;
-  if (stored == nullptr) return signal(word, Operation::put_arrived, rank);
-  stored->peer = rank;
+  if (stored == nullptr) return signal(word, Operation::put_arrived, peer);
+  stored->peer = peer;
   stored->channel = Channel::put_signal;
   stored->word = word;
   counts_.outstanding.fetch_sub(1, std::memory_order_relaxed);  // no operation of this rank waits for it

@@ -24,7 +24,7 @@ class AccessTarget {
   bool on_get(const Message& arrival, network::Sink& sink) noexcept;
   bool on_atomic(std::uint64_t word, const Message& arrival, network::Sink& sink) noexcept;
   /// The network reports a put with signal.
-  void immediate_arrived(std::uint64_t immediate) noexcept;
+  void immediate_arrived(int peer, std::uint64_t immediate, std::size_t bytes) noexcept;
   /// An access of the peer has ended: signals the object that it names.
   void signal(std::uint64_t word, Operation operation, int peer) noexcept;
 

@@ -16,8 +16,9 @@ struct RegionAccess {
   std::uint64_t token = 0;
   Connection* messages = nullptr;  // with the device of the peer
   ibv_wr_opcode opcode{};
-  std::uint64_t remote = 0;  // address in the peer's process
-  std::uint32_t key = 0;     // of the peer
+  std::uint32_t immediate = 0;  // of a write that brings one
+  std::uint64_t remote = 0;     // address in the peer's process
+  std::uint32_t key = 0;        // of the peer
   std::byte* local = nullptr;
   std::size_t size = 0;
   std::byte* room = nullptr;         // unless null, the bytes are here, of a get until its end

@@ -31,12 +31,13 @@ void modify(ibv_qp& queue_pair, ibv_qp_attr& attributes, int which) {
 }  // namespace
 
 Introductions::Introductions(const RankResources& context, const QueuePairPlan& plan, std::uint32_t index,
-                             Connections& connections)
+                             Connections& connections, IbvReceiveBuffers& buffers)
     : context_(context),
       plan_(plan),
       index_(static_cast<std::uint8_t>(index)),
       queue_key_(make_queue_key()),
       connections_(connections),
+      buffers_(buffers),
       slots_(std::make_unique<Slot[]>(kSlots)),
       registration_(context.device.register_memory(
           {reinterpret_cast<std::byte*>(slots_.get()), kSlots * sizeof(Slot)}, kLocalAccess)) {
@@ -94,6 +95,7 @@ void Introductions::post_receive(std::uint32_t slot) noexcept {
 
 void Introductions::begin(Connection& connection) {
   ibv::make_queue_pair(connection, plan_);
+  if (connection.purpose != Purpose::messages) connections_.note_queue_pair(connection);
   if (connection.rank == context_.peers.rank() && connection.device == index_) {
     connect_queue_pair(connection, plan_, connection.queue_pair->qp_num, connection.first_packet);
     connection.is_open = true;
@@ -108,17 +110,27 @@ void Introductions::begin(Connection& connection) {
   are_under_way_.store(true, std::memory_order_relaxed);
 }
 
-Connection& Introductions::begin_accesses(Connection& messages, std::uint8_t round) {
-  Connection& made = connections_.add_for_accesses(messages, round);
+Connection& Introductions::begin_accesses(Connection& messages, Purpose purpose, std::uint8_t round) {
+  Connection*& newest = purpose == Purpose::accesses ? messages.accesses : messages.accessed;
+  if (purpose == Purpose::accessed && newest == nullptr) make_room_for_immediates();
+  Connection& made = connections_.add_for_accesses(messages, purpose, round);
   try {
     begin(made);
   } catch (...) {
     connections_.remove_last();
     throw;
   }
-  Connection* const before = std::exchange(messages.accesses, &made);
+  Connection* const before = std::exchange(newest, &made);
   if (before != nullptr) close_queue_pair(*before);
   return made;
+}
+
+/// Without it the device of the peer has to try again more often.
+void Introductions::make_room_for_immediates() noexcept try {
+  buffers_.grow(kForImmediates, 0);
+  buffers_.post_to(plan_.receives);
+} catch (const std::exception& error) {
+  context_.log.info([&] { return "puts with signal may have to wait: " + std::string(error.what()); });
 }
 
 void Introductions::send_card(Connection& connection) noexcept {
@@ -136,6 +148,8 @@ void Introductions::send_card(Connection& connection) noexcept {
           connection.round,
           connection.queue_pair->qp_num,
           connection.first_packet,
+          connection.purpose,
+          {},
           {}};
   context_.peers.job_id().copy(card.job_id.data(), card.job_id.size() - 1);
   ibv_sge piece{reinterpret_cast<std::uint64_t>(&card), sizeof card, registration_->lkey};
@@ -199,26 +213,30 @@ bool Introductions::is_from_this_job(const Card& card) const noexcept {
   const std::string_view job(card.job_id.data(), ::strnlen(card.job_id.data(), card.job_id.size()));
   return card.magic == kCardMagic && card.version == session::kWireVersion &&
          card.rank < static_cast<std::uint32_t>(context_.peers.size()) && card.queue_pair != 0 &&
+         card.purpose <= Purpose::accessed && (card.purpose == Purpose::messages) == (card.round == 0) &&
          job == context_.peers.job_id().substr(0, card.job_id.size() - 1);
 }
 
 Connection* Introductions::connection_for(const Card& card, session::SessionDevice& device) noexcept {
   const int rank = static_cast<int>(card.rank);
   if (Connection* const known = connections_.find(rank, card.device); known != nullptr)
-    return card.round == 0 ? known : accesses_for(card, *known);
+    return card.purpose == Purpose::messages ? known : accesses_for(card, *known);
   // Not there yet for this rank: the card will come again.
   const auto address = context_.peers.find(rank, card.device);
   if (!address.has_value()) return nullptr;
   session::Link* const link = device.contacts().contact(rank, card.device, *address);
-  return link != nullptr && card.round == 0 ? &connections_.of(*link) : nullptr;
+  return link != nullptr && card.purpose == Purpose::messages ? &connections_.of(*link) : nullptr;
 }
 
-/// Cards of rounds that are over are ignored; the first of a new one ends the round before.
+/// Cards of rounds that are over are ignored; the first of a new one ends the round before. Who accesses
+/// begins a round.
 Connection* Introductions::accesses_for(const Card& card, Connection& messages) noexcept try {
   if (messages.is_closed) return nullptr;
-  if (messages.accesses != nullptr && messages.accesses->round >= card.round)
-    return connections_.find(messages.rank, messages.device, card.round);
-  return &begin_accesses(messages, card.round);
+  const Purpose purpose = at_other_end(card.purpose);
+  if (purpose == Purpose::accesses ||
+      (messages.accessed != nullptr && messages.accessed->round >= card.round))
+    return connections_.find(messages.rank, messages.device, purpose, card.round);
+  return &begin_accesses(messages, purpose, card.round);
 } catch (const std::exception& error) {  // the peer would wait for ever
   messages.is_closed = true;
   context_.peers.mark_left(messages.rank, error.what());

@@ -8,6 +8,7 @@
 
 #include "network/ibv/connection/connections.hpp"
 #include "network/ibv/connection/rank_resources.hpp"
+#include "network/ibv/memory/arrival_buffers.hpp"
 #include "network/session/session_device.hpp"
 
 #include <atomic>
@@ -23,18 +24,20 @@ class Introductions {
  public:
   static constexpr std::uint32_t kSlots = 32;               // for cards, in each direction
   static constexpr std::int64_t kRepeatAfter = 20'000'000;  // nanoseconds
+  /// Receive buffers for a device that puts into regions here.
+  static constexpr std::uint32_t kForImmediates = 16;
 
   /// Throws weft::Error.
   Introductions(const RankResources& context, const QueuePairPlan& plan, std::uint32_t index,
-                Connections& connections);
+                Connections& connections, IbvReceiveBuffers& buffers);
 
   /// The address to be published.
   [[nodiscard]] Address address() const noexcept;
   /// Begins to reach the peer of a connection, whose address is set. Throws weft::Error.
   void begin(Connection& connection);
-  /// Makes a queue pair for puts and gets beside the one for messages, in place of the one before, whose work
+  /// Makes a queue pair for accesses beside the one for messages, in place of the one before, whose work
   /// requests come back. Throws weft::Error.
-  Connection& begin_accesses(Connection& messages, std::uint8_t round);
+  Connection& begin_accesses(Connection& messages, Purpose purpose, std::uint8_t round);
   /// Takes the completion of a datagram.
   void on_completion(const ibv_wc& completion, session::SessionDevice& device) noexcept;
   /// Sends the cards that are due.
@@ -52,6 +55,7 @@ class Introductions {
   };
 
   void make_queue_pair();
+  void make_room_for_immediates() noexcept;
   void post_receive(std::uint32_t slot) noexcept;
   void send_card(Connection& connection) noexcept;
   void on_card_sent(ibv_wc_status status) noexcept;
@@ -66,6 +70,7 @@ class Introductions {
   const std::uint8_t index_;
   const std::uint32_t queue_key_;
   Connections& connections_;
+  IbvReceiveBuffers& buffers_;
   const std::unique_ptr<Slot[]> slots_;
   const Registration registration_;
   QueuePair datagrams_;

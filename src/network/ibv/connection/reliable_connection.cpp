@@ -70,12 +70,12 @@ ibv_ah_attr route_to(const Device& device, const Address& address) noexcept {
 
 void make_queue_pair(Connection& connection, const QueuePairPlan& plan) {
   ibv_qp_init_attr wanted{};
-  wanted.qp_context =
-      connection.round == 0 ? DeviceEvents::mark_of(connection.rank) : DeviceEvents::mark_of_accesses();
+  wanted.qp_context = connection.purpose == Purpose::messages ? DeviceEvents::mark_of(connection.rank)
+                                                              : DeviceEvents::mark_of_accesses();
   wanted.send_cq = &plan.completions;
   wanted.recv_cq = &plan.completions;
   wanted.srq = &plan.receives;
-  wanted.cap.max_send_wr = SendQueue::kDepth;
+  wanted.cap.max_send_wr = connection.purpose == Purpose::accessed ? 1 : SendQueue::kDepth;
   wanted.cap.max_send_sge = kPieces;
   wanted.qp_type = IBV_QPT_RC;
   // Devices do not tell how much they inline.

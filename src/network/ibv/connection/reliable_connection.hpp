@@ -15,10 +15,12 @@ struct Connection {
   std::uint32_t index = 0;  // among those of the device
   int rank = -1;            // of the peer, as the next
   std::uint8_t device = 0;
-  std::uint8_t round = 0;  // 0: for messages; else the how-manieth for puts and gets, see RegionAccesses
-  Connection* messages = nullptr;  // of one for puts and gets: the one for messages
-  Connection* accesses = nullptr;  // of one for messages: the newest for puts and gets
-  bool reaches_regions = true;     // of one for messages: one for puts and gets can be made
+  Purpose purpose = Purpose::messages;
+  std::uint8_t round = 0;          // of one for accesses: the how-manieth, see RegionAccesses
+  Connection* messages = nullptr;  // of one for accesses: the one for messages
+  Connection* accesses = nullptr;  // of one for messages: the newest for accesses of this rank
+  Connection* accessed = nullptr;  // and for those of the peer
+  bool reaches_regions = true;     // of one for messages: one for accesses of this rank can be made
   Address address{};
   QueuePair queue_pair;
   Route route;  // of datagrams

@@ -1,4 +1,5 @@
-// Fetches, gets and puts that are under way or have ended and were not reported; landings that were put into.
+// Fetches, gets and puts that are under way or have ended and were not reported; what those of peers
+// announce.
 #pragma once
 
 #include "network/network.hpp"
@@ -11,6 +12,15 @@
 #include <vector>
 
 namespace weft::network::session {
+
+/// Moves the first elements out of a list, as far as there is room; returns their number.
+template <class Element>
+[[nodiscard]] std::size_t move_out(std::vector<Element>& list, std::span<Element> room) noexcept {
+  const std::size_t count = std::min(room.size(), list.size());
+  std::copy_n(list.begin(), count, room.begin());
+  list.erase(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count));
+  return count;
+}
 
 /// Under the device's lock.
 class AccessEnds {
@@ -33,9 +43,7 @@ class AccessEnds {
   [[nodiscard]] bool are_reported() const noexcept { return ended_.empty(); }
   /// Moves ends out of the list, as far as there is room; returns their number.
   [[nodiscard]] std::size_t take(std::span<End> ends) noexcept {
-    const std::size_t count = std::min(ends.size(), ended_.size());
-    std::copy_n(ended_.begin(), count, ends.begin());
-    ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::size_t count = move_out(ended_, ends);
     under_way_ -= static_cast<std::uint32_t>(count);
     return count;
   }
@@ -45,16 +53,21 @@ class AccessEnds {
   std::uint32_t under_way_ = 0;  // or ended and not reported
 };
 
-/// Names of landings that peers have put into, for the next poll. Under the device's lock.
-class LandedNames {
+/// What peers have announced by writes of their own, for the next poll. Under the device's lock.
+class Announcements {
  public:
-  LandedNames() { names_.reserve(kUsual); }
+  struct Announcement {
+    int peer;             // that has put into a region; negative: into a landing
+    std::uint64_t value;  // the immediate of the put, or the name of the landing
+  };
 
-  void add(std::uint64_t name) noexcept {
-    names_.push_back(name);
+  Announcements() { waiting_.reserve(kUsual); }
+
+  void add(Announcement announcement) noexcept {
+    waiting_.push_back(announcement);
     unreported_.fetch_add(1, std::memory_order_relaxed);
   }
-  [[nodiscard]] bool is_empty() const noexcept { return names_.empty(); }
+  [[nodiscard]] bool is_empty() const noexcept { return waiting_.empty(); }
   /// So many of those that were taken have been reported. Any thread.
   void reported(std::size_t count) noexcept {
     // Pairs with the acquire in are_reported().
@@ -63,17 +76,14 @@ class LandedNames {
   [[nodiscard]] bool are_reported() const noexcept {
     return unreported_.load(std::memory_order_acquire) == 0;
   }
-  /// Moves names out of the list, as far as there is room; returns their number.
-  [[nodiscard]] std::size_t take(std::span<std::uint64_t> names) noexcept {
-    const std::size_t count = std::min(names.size(), names_.size());
-    std::copy_n(names_.begin(), count, names.begin());
-    names_.erase(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(count));
-    return count;
+  /// Moves them out of the list, as far as there is room; returns their number.
+  [[nodiscard]] std::size_t take(std::span<Announcement> announcements) noexcept {
+    return move_out(waiting_, announcements);
   }
 
  private:
   static constexpr std::size_t kUsual = 256;  // more need memory
-  std::vector<std::uint64_t> names_;
+  std::vector<Announcement> waiting_;
   std::atomic<std::uint32_t> unreported_{0};
 };
 

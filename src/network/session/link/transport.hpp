@@ -61,12 +61,13 @@ class Transport {
     return AccessResult::unsupported;
   }
   /// See Port::put() and get(): they are called for sizes for which can_access() holds, which any thread
-  /// asks, and reported as fetches are.
+  /// asks, and reported as fetches are. A transport with immediates, of landing_bytes(), reports each that
+  /// has come, from drive(), to `device.immediate_arrived()`.
   [[nodiscard]] virtual bool can_access(std::size_t) const noexcept { return false; }
   virtual AccessResult get(Link&, const RemoteMemory&, std::span<std::byte>, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
-  virtual AccessResult put(Link&, const RemoteMemory&, Bytes, std::uint64_t) noexcept {
+  virtual AccessResult put(Link&, const RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
   /// Ends the transport: it carries nothing any more, and no fetch writes into memory.

@@ -16,24 +16,27 @@ TEST(SelectSignal, takes_the_immediate_only_when_everything_fits) {
     SignalFacts facts;
     SignalBy expected;
   };
+  constexpr RemoteCompletion nobody;
+  constexpr RemoteCompletion near(0xff, 0xff, 7);
+  constexpr RemoteCompletion any(0xffff, 0xffff, 255);
   for (const Case& row :
-       {Case{{false, true, 8, 0, 0}, SignalBy::nothing}, Case{{true, true, 8, 0, 0}, SignalBy::immediate},
-        Case{{true, true, 8, 0xffff, 0xffff}, SignalBy::immediate},
-        Case{{true, true, 16, 1, 1}, SignalBy::immediate},
-        Case{{true, true, 8, 0x10000, 0}, SignalBy::message},
-        Case{{true, true, 8, 0, 0x10000}, SignalBy::message}, Case{{true, true, 4, 0, 0}, SignalBy::message},
-        Case{{true, true, 0, 0, 0}, SignalBy::message}, Case{{true, false, 8, 0, 0}, SignalBy::message},
-        Case{{false, false, 8, 0, 0}, SignalBy::nothing}})
+       {Case{{nobody, 0, true, 8}, SignalBy::nothing}, Case{{nobody, 0, false, 8}, SignalBy::nothing},
+        Case{{any, 0xffffffff, true, 8}, SignalBy::immediate}, Case{{any, 1, true, 16}, SignalBy::immediate},
+        Case{{near, 0xffff, true, 4}, SignalBy::immediate}, Case{{near, 0x10000, true, 4}, SignalBy::message},
+        Case{{{0x100, 1, 0}, 0, true, 4}, SignalBy::message},
+        Case{{{0, 0x100, 0}, 0, true, 4}, SignalBy::message}, Case{{near, 0, true, 0}, SignalBy::message},
+        Case{{near, 0, false, 8}, SignalBy::message}})
     EXPECT_EQ(select_signal(row.facts), row.expected)
-        << row.facts.immediate_bytes << " " << row.facts.rank << " " << row.facts.tag;
+        << row.facts.immediate_bytes << " " << row.facts.signal.bits() << " " << row.facts.tag;
 }
 
-TEST(SelectSignal, puts_handle_rank_and_tag_into_the_immediate) {
-  constexpr RemoteCompletion signal(0xfedc, 0x8001, 7);
-  constexpr std::uint64_t immediate = immediate_of(signal, 0xabcd, 0x1234);
-  EXPECT_EQ(immediate, 0xfedc8001abcd1234U);
-  EXPECT_EQ(rank_of_immediate(immediate), 0xabcd);
-  EXPECT_EQ(word_of_immediate(immediate), detail::handle_word(signal, 0x1234));
+TEST(SelectSignal, puts_handle_and_tag_into_the_immediate) {
+  constexpr SignalFacts wide{{0xfedc, 0x8001, 7}, 0x12345678, true, 8};
+  EXPECT_EQ(immediate_of(wide), 0xfedc800112345678U);
+  EXPECT_EQ(word_of_immediate(immediate_of(wide), 8), detail::handle_word(wide.signal, wide.tag));
+  constexpr SignalFacts narrow{{0xfe, 0x81, 7}, 0x1234, true, 4};
+  EXPECT_EQ(immediate_of(narrow), 0xfe811234U);
+  EXPECT_EQ(word_of_immediate(immediate_of(narrow), 4), detail::handle_word(narrow.signal, narrow.tag));
 }
 
 TEST(RequestWord, tells_refused_before_lost) {

@@ -20,7 +20,8 @@ class IbvCards : public OverDouble {
  protected:
   /// A card of rank 0 as it is when it knows that the receiver is ready, but of a queue pair that is not its.
   static Card card_of(std::string_view job) {
-    Card card{kCardMagic, session::kWireVersion, 0, 0, 1, 1, 0, kNobodysQueuePair, 0, {}};
+    Card card{kCardMagic, session::kWireVersion, 0,  0, 1, 1, 0, kNobodysQueuePair,
+              0,          Purpose::messages,     {}, {}};
     job.copy(card.job_id.data(), card.job_id.size() - 1);
     return card;
   }

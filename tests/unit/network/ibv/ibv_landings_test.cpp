@@ -154,20 +154,20 @@ TEST_F(IbvLandings, ThatCannotBeRegisteredAreNotOpen) {
   EXPECT_FALSE(stage_.port(1).open_landing(0, {room.data(), std::size_t{9} << 20}).is_open());
 }
 
-TEST(LandedNames, BeyondOneBatchStayForTheNextAndAreReportedOneByOne) {
-  session::LandedNames landed;
-  for (std::uint64_t name = 0; name < 5; ++name) landed.add(name);
-  std::array<std::uint64_t, 3> names{};
-  EXPECT_EQ(landed.take(names), 3U);
-  EXPECT_EQ(names, (std::array<std::uint64_t, 3>{0, 1, 2}));
-  landed.reported(3);
-  EXPECT_FALSE(landed.are_reported());
-  EXPECT_EQ(landed.take(names), 2U);
-  EXPECT_EQ(names[0], 3U);
-  EXPECT_TRUE(landed.is_empty());
-  EXPECT_FALSE(landed.are_reported());
-  landed.reported(2);
-  EXPECT_TRUE(landed.are_reported());
+TEST(Announcements, BeyondOneBatchStayForTheNextAndAreReportedOneByOne) {
+  session::Announcements announcements;
+  for (std::uint64_t value = 0; value < 5; ++value) announcements.add({-1, value});
+  std::array<session::Announcements::Announcement, 3> taken{};
+  EXPECT_EQ(announcements.take(taken), 3U);
+  for (std::uint64_t value = 0; value < 3; ++value) EXPECT_EQ(taken[value].value, value);
+  announcements.reported(3);
+  EXPECT_FALSE(announcements.are_reported());
+  EXPECT_EQ(announcements.take(taken), 2U);
+  EXPECT_EQ(taken[0].value, 3U);
+  EXPECT_TRUE(announcements.is_empty());
+  EXPECT_FALSE(announcements.are_reported());
+  announcements.reported(2);
+  EXPECT_TRUE(announcements.are_reported());
 }
 
 class IbvOffers : public OverDouble {};
