@@ -173,6 +173,7 @@ int Fabric::post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refus
       if (send.inlined.size() > from.limits.max_inline_data) return EINVAL;
     }
     ++from.unretired;
+    if (from.qp_type == IBV_QPT_RC) ++requests_;
     from.sends.push_back(std::move(send));
   }
   busy_.insert(&from);

@@ -103,6 +103,8 @@ class Fabric {
   /// Messages that were carried so far, and receive buffers that are posted now, of all devices.
   [[nodiscard]] std::uint64_t carried() const noexcept { return carried_; }
   [[nodiscard]] std::size_t posted_receives();
+  /// Work requests that were taken so far, of reliable queue pairs.
+  [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
   /// Registrations that there are now, of all devices.
   [[nodiscard]] std::size_t registrations();
   /// Brings a datagram to every queue pair for datagrams, as if a stranger had sent it.
@@ -184,6 +186,7 @@ class Fabric {
   std::uint64_t messages_ = 0;
   std::uint64_t failed_ = 0;
   std::atomic<std::uint64_t> carried_{0};
+  std::atomic<std::uint64_t> requests_{0};
   std::atomic<std::uint64_t> met_{0};
 };
 
