@@ -54,6 +54,12 @@ class OfiTest(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn('ofi_provider is "shm", which weft does not use: ranks of one host have WEFT_NETWORK=shm', result.stderr)
 
+    def test_receive_buffers_that_are_not_shared_are_refused(self):
+        for value in ("0", "No"):
+            result = self.run_on(2, program("messages_rank"), "all-sizes", FI_OFI_RXM_USE_SRX=value)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn(f"FI_OFI_RXM_USE_SRX={value}, with which libfabric crashes when connections end: unset it, or set it to 1", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
