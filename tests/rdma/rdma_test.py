@@ -15,9 +15,9 @@ LIMIT_S = 1200
 END = time.monotonic() + LIMIT_S
 
 
-def job(name, network):
+def job(name):
     """The script of a guest."""
-    return (f"weft={shlex.quote(str(BUILD))}\nrdma={shlex.quote(str(HERE))}\nnetwork={network}\n" + (HERE / "jobs" / "checks.sh").read_text() +
+    return (f"weft={shlex.quote(str(BUILD))}\nrdma={shlex.quote(str(HERE))}\n" + (HERE / "jobs" / "checks.sh").read_text() +
             (HERE / "jobs" / name).read_text())
 
 
@@ -27,8 +27,8 @@ class SoftRoce(unittest.TestCase):
         if lacks := guest.missing():
             raise RuntimeError(lacks)  # whoever asks for guests wants to know
 
-    def start(self, name, network="ofi", **options):
-        machine = guest.Guest(guest.default_folder(), job(name, network), **options)
+    def start(self, name, **options):
+        machine = guest.Guest(guest.default_folder(), job(name), **options)
         self.addCleanup(machine.close)
         return machine
 
@@ -42,13 +42,10 @@ class SoftRoce(unittest.TestCase):
     def test_ranks_on_one_host(self):
         self.require(self.start("one_host.sh"))
 
-    def test_ranks_on_one_host_by_verbs_alone(self):
-        self.require(self.start("one_host.sh", "ibv"))
-
     def test_ranks_on_two_hosts(self):
         port = guest.free_port()
-        self.start("other_host.sh", "ibv", number=2, link=f"listen=127.0.0.1:{port}")
-        self.require(self.start("two_hosts.sh", "ibv", number=1, link=f"connect=127.0.0.1:{port}"))
+        self.start("other_host.sh", number=2, link=f"listen=127.0.0.1:{port}")
+        self.require(self.start("two_hosts.sh", number=1, link=f"connect=127.0.0.1:{port}"))
 
 
 if __name__ == "__main__":

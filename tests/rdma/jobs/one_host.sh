@@ -1,11 +1,10 @@
-# All ranks in one guest.
+# All ranks in one guest, over each of the two networks.
 # The transport of messages, by the suites that every network has to pass; of sleepers one is enough. Of the operations those that need
 # it for what they do; not those that take long because they send much, which the double of verbs runs each night.
 networks='-threads/*/2:threads/*/3:threads/*/4'
 operations='SendReceive/1.*:FlowControl.a_*:FlowControl.handlers*:Classes/1.of_every_size*:over/ActiveMessages.*serial*/defaults'
 # Over libfabric regions are reached by messages.
-[[ $network == ofi ]] ||
-  operations+=':over/OneSided.*serial*/registered_by_key:over/OneSided.a_put_signals*/registered_by_key:over/RefusedAccess.*/registered_by_key'
+accesses='over/OneSided.*serial*/registered_by_key:over/OneSided.a_put_signals*/registered_by_key:over/RefusedAccess.*/registered_by_key'
 
 # Counts the k-mers of real reads over verbs and over shared memory.
 counted_alike() {
@@ -40,13 +39,24 @@ killed() {
 export -f killed counted_alike
 export weft
 
-declare -A told=([ofi]='verbs;ofi_rxm' [ibv]='rxe0')
-check 'the network is there' 30 bash -c 'weft info | grep "$1"' there "${told[$network]}"
-check 'ring of 3 ranks' 60 prints '3000 hops' weft run -n 3 --timeout 55 -- example-ring
-check 'halo exchange of 4 ranks' 60 weft run -n 4 --timeout 55 -- example-halo_exchange
-check 'messages of all sizes' 90 weft run -n 2 --timeout 85 -- "$weft/bin/tests/messages_rank" all-sizes --largest 300000
-check 'conformance of the network' 240 "$weft/bin/tests/conformance-network" --gtest_brief=1 "--gtest_filter=$networks"
-check 'conformance of operations' 400 "$weft/bin/tests/conformance-operations" --gtest_brief=1 "--gtest_filter=$operations"
-check 'k-mers are counted' 170 counted_alike
-check 'a rank is killed' 90 killed
-exit $failed
+# Ranks in processes of their own.
+programs() {
+  check 'the network is there' 30 bash -c 'weft info | grep "$1"' there "$1"
+  check 'ring of 3 ranks' 60 prints '3000 hops' weft run -n 3 --timeout 55 -- example-ring
+  check 'halo exchange of 4 ranks' 60 weft run -n 4 --timeout 55 -- example-halo_exchange
+  check 'messages of all sizes' 90 weft run -n 2 --timeout 85 -- "$weft/bin/tests/messages_rank" all-sizes --largest 300000
+  check 'k-mers are counted' 170 counted_alike
+  check 'a rank is killed' 90 killed
+}
+suites() {
+  check 'conformance of the network' 240 "$weft/bin/tests/conformance-network" --gtest_brief=1 "--gtest_filter=$networks"
+  check 'conformance of operations' 400 "$weft/bin/tests/conformance-operations" --gtest_brief=1 "--gtest_filter=$operations$1"
+}
+
+WEFT_NETWORK=ofi programs 'verbs;ofi_rxm'
+WEFT_NETWORK=ibv programs rxe0
+# Mostly one thread each: beside each other they have both processors of the guest.
+WEFT_NETWORK=ofi suites '' &
+WEFT_NETWORK=ibv suites ":$accesses"
+wait
+end

@@ -32,7 +32,7 @@ cut() {
   ((code != 0 && code != 124 && SECONDS - begun < 90)) && grep -qi 'guest2' /tmp/cut
 }
 export -f on_both answers cut lossy lossless has_netem
-export weft rdma
+export weft rdma WEFT_NETWORK=ibv
 
 python3 -B "$rdma/agent.py" serve > /dev/null &
 check 'both hosts answer' 120 answers
@@ -47,4 +47,4 @@ check 'it does not' 10 has_netem 0
 export WEFT_NETWORK=mixed WEFT_REMOTE_NETWORK=ofi
 check 'mixed job: 2 ranks on each of 2 hosts' 120 on_both 2 110 example-halo_exchange
 check 'the link goes down' 110 cut
-exit $failed
+end
