@@ -7,6 +7,8 @@
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/roll_call/roll_call.hpp"
 
+#include <weft/progress_thread.hpp>
+
 #include <cstdio>
 #include <string>
 
@@ -17,7 +19,11 @@ bool tell_what_is_left(HowMuch how_much) {
   // Before the others may leave the job: receives from those that have end.
   std::string lines = leaked_requests(how_much == HowMuch::all);
   finish_roll_calls();
-  wait_for_all_ranks();
+  {
+    // The barrier does not poll, and others may wait until this rank takes what they have sent.
+    const ProgressThread polls(world->runtime);
+    wait_for_all_ranks();
+  }
   end_abandoned_heads();
   lines += unmatched_messages();
   if (how_much == HowMuch::all) lines += leaked_handles();
