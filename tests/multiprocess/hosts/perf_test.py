@@ -49,7 +49,7 @@ class PerfTest(weft_hosts.TestCase):
         joins = self.starter("joins", f'host=$1\nshift\nexec {self.hosts.starter} $host sh -c "$*"')
         names = ["matched/weft-tcp"] + (["matched/mpich-tcp"] if self.has_mpich() else [])
         for attempt in ("first", "second"):
-            # As long as a busy machine needs; now and then, MPICH 4 does not start on one at all.
+            # As long as a busy machine needs, on which MPICH 4 has failed to start once.
             result = self.perf(joins, *SHORT, "--only", ",".join(names), HYDRA_IFACE="eth0", WEFT_BOOTSTRAP_TIMEOUT="90")
             if attempt == "second" or "matched/mpich-tcp is left out: matched/mpich-tcp: no result within" not in result.stdout:
                 break

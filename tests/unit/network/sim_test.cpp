@@ -1,120 +1,19 @@
 // The simulated network by itself.
-#include "network/sim/sim_network.hpp"
-
-#include "bootstrap/in_process/hub.hpp"
-#include "support/message_sink.hpp"
-#include "support/no_copier.hpp"
+#include "unit/network/sim_job.hpp"
 
 #include <weft/error.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace weft::network::sim {
 namespace {
 
-constexpr std::uint8_t kChannel = 9;
-
-class Inbox final : public test::MessageSink {
- public:
-  bool take(std::uint8_t channel, std::uint64_t word, Message& message) noexcept override {
-    EXPECT_EQ(channel, kChannel);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(message.data()) % 16, 0U);
-    if (takes != nullptr && !takes(word)) return false;
-    words.push_back(word);
-    sizes.push_back(message.size());
-    unsigned sum = 0;
-    for (const std::byte byte : message.bytes()) sum += std::to_integer<unsigned>(byte);
-    sums.push_back(sum);
-    if (keep) kept.push_back(message.take());
-    return true;
-  }
-  void reject(int, const char* what, std::uint64_t) noexcept override { ADD_FAILURE() << what; }
-  void access_completed(std::uint64_t token, Outcome outcome) noexcept override { ended[token] = outcome; }
-  void immediate_arrived(int peer, std::uint64_t immediate, std::size_t) noexcept override {
-    if (on_immediate != nullptr) on_immediate();
-    immediates.emplace_back(peer, immediate);
-  }
-
-  std::function<bool(std::uint64_t)> takes;
-  std::function<void()> on_immediate;
-  bool keep = false;
-  std::vector<std::uint64_t> words;
-  std::vector<std::size_t> sizes;
-  std::vector<unsigned> sums;
-  std::vector<Message> kept;
-  std::map<std::uint64_t, Outcome> ended;
-  std::vector<std::pair<int, std::uint64_t>> immediates;
-};
-
-using Settings = std::vector<AttributeSetting>;
-
-/// Ranks with one device each.
-class Job {
- public:
-  explicit Job(int ranks, const Settings& settings = {})
-      : attributes_(base::Attributes::load(settings, nullptr)),
-        hub_(ranks),
-        fabric(std::make_shared<SimulatedFabric>(SimulationParameters(attributes_), ranks)) {
-    for (int rank = 0; rank < ranks; ++rank) {
-      bootstraps_.push_back(hub_.join(rank));
-      networks.push_back(std::make_unique<SimNetwork>(*bootstraps_.back(), attributes_, copier_, fabric));
-      paths_.push_back(std::make_unique<detail::DevicePath>());
-      ports.push_back(networks.back()->open_port(0, *paths_.back()));
-      inboxes.push_back(std::make_unique<Inbox>());
-    }
-  }
-  ~Job() {
-    inboxes.clear();
-    ports.clear();
-    networks.clear();
-  }
-
-  void poll(int rank) {
-    const auto at = static_cast<std::size_t>(rank);
-    ports[at]->poll(*inboxes[at], 64, true);
-  }
-  void poll_all(int times = 1) {
-    for (; times > 0; --times)
-      for (int rank = 0; rank < static_cast<int>(ports.size()); ++rank) poll(rank);
-  }
-  Port& port(int rank) { return *ports[static_cast<std::size_t>(rank)]; }
-  Inbox& inbox(int rank) { return *inboxes[static_cast<std::size_t>(rank)]; }
-  Network& network(int rank) { return *networks[static_cast<std::size_t>(rank)]; }
-
-  SendResult send(int from, int to, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {
-    const std::byte payload[3] = {std::byte{1}, std::byte{2}, std::byte{3}};
-    return port(from).send({to, 0, traffic, kChannel, false, word}, payload, true);
-  }
-  /// Polls the sender until the message is on its way.
-  void send_patiently(int from, int to, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {
-    for (int tries = 0; send(from, to, word, traffic) != SendResult::sent; ++tries) {
-      ASSERT_LT(tries, 10'000);
-      poll_all();
-    }
-  }
-
- private:
-  base::Attributes attributes_;
-  bootstrap::Hub hub_;
-  test::NoCopier copier_;
-  std::vector<std::unique_ptr<bootstrap::Bootstrap>> bootstraps_;
-  std::vector<std::unique_ptr<detail::DevicePath>> paths_;
-
- public:
-  std::shared_ptr<SimulatedFabric> fabric;
-  std::vector<std::unique_ptr<SimNetwork>> networks;
-  std::vector<std::unique_ptr<Port>> ports;
-  std::vector<std::unique_ptr<Inbox>> inboxes;
-};
+using namespace test_job;
 
 const Settings kPatient = {{"sim_refuse", "0"}, {"sim_delay", "0"}, {"sim_reorder", "0"}, {"sim_stale", "0"}};
 
@@ -244,70 +143,6 @@ TEST(SimNetwork, shows_handles_late) {
   job.network(1).publish_handle(7, 2, HandleState::withdrawn);
   late += changes_to(SendResult::no_credit, SendResult::sent);
   EXPECT_GT(late, 0);
-}
-
-class SimMemory : public testing::Test {
- protected:
-  RemoteMemory at(std::uint64_t offset) const { return {kName, keys, 100, offset}; }
-  Outcome end_of(std::uint64_t token) {
-    for (int round = 0; round < 1000 && job.inbox(0).ended.count(token) == 0; ++round) job.poll_all();
-    EXPECT_EQ(job.inbox(0).ended.count(token), 1U);
-    return job.inbox(0).ended[token];
-  }
-
-  static constexpr RegionName kName{4, 2};
-  Job job{2, {{"sim_refuse", "0"}, {"sim_immediate", "8"}}};
-  std::vector<std::byte> memory = std::vector<std::byte>(100);
-  RegionKeys keys = job.network(1).register_memory(kName, memory, false);
-  std::vector<std::byte> local = std::vector<std::byte>(40, std::byte{7});
-};
-
-TEST_F(SimMemory, puts_end_after_their_bytes_and_announce_themselves_after_them) {
-  const std::uint64_t immediate = 0x123456789abcdef0;
-  bool whole = false;
-  job.inbox(1).on_immediate = [&] { whole = std::equal(local.begin(), local.end(), memory.begin() + 60); };
-  ASSERT_EQ(job.port(0).put(1, at(60), local, &immediate, 1, true), AccessResult::posted);
-  EXPECT_EQ(memory[60], std::byte{0});
-  EXPECT_EQ(end_of(1), Outcome::ok);
-  EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin() + 60));
-  job.poll_all(100);
-  EXPECT_EQ(job.inbox(1).immediates, (std::vector<std::pair<int, std::uint64_t>>{{0, immediate}}));
-  EXPECT_TRUE(whole);
-}
-
-TEST_F(SimMemory, gets_read_what_is_there) {
-  std::iota(reinterpret_cast<unsigned char*>(memory.data()),
-            reinterpret_cast<unsigned char*>(memory.data()) + 100, static_cast<unsigned char>(0));
-  ASSERT_EQ(job.port(0).get(1, at(60), local, 1, true), AccessResult::posted);
-  EXPECT_EQ(end_of(1), Outcome::ok);
-  EXPECT_TRUE(std::equal(local.begin(), local.end(), memory.begin() + 60));
-}
-
-TEST_F(SimMemory, refuses_what_is_out_of_bounds_stale_or_gone) {
-  RemoteMemory stale = at(0);
-  stale.region.generation = 1;
-  RemoteMemory forged = at(0);
-  ++forged.keys.key;
-  std::uint64_t token = 0;
-  for (const RemoteMemory& memory_there : {at(61), at(~std::uint64_t{0}), stale, forged}) {
-    ASSERT_EQ(job.port(0).put(1, memory_there, local, nullptr, ++token, true), AccessResult::posted);
-    EXPECT_EQ(end_of(token), Outcome::refused);
-    ASSERT_EQ(job.port(0).get(1, memory_there, local, ++token, true), AccessResult::posted);
-    EXPECT_EQ(end_of(token), Outcome::refused);
-  }
-  ASSERT_EQ(job.port(0).put(1, at(0), local, nullptr, ++token, true), AccessResult::posted);
-  job.network(1).release_memory(kName, memory, false);
-  EXPECT_EQ(end_of(token), Outcome::refused);
-  EXPECT_EQ(memory, std::vector<std::byte>(100));
-  EXPECT_EQ(local, std::vector<std::byte>(40, std::byte{7}));
-}
-
-TEST_F(SimMemory, ends_as_peer_failed_when_the_peer_dies) {
-  ASSERT_EQ(job.port(0).put(1, at(0), local, nullptr, 1, true), AccessResult::posted);
-  job.fabric->kill(1);
-  EXPECT_EQ(end_of(1), Outcome::peer_failed);
-  EXPECT_TRUE(job.port(0).has_left(1));
-  EXPECT_EQ(job.port(0).put(1, at(0), local, nullptr, 2, true), AccessResult::peer_left);
 }
 
 TEST(SimNetwork, leaves_accesses_to_the_core_when_asked_to) {
