@@ -197,8 +197,8 @@ class WrongPrograms(unittest.TestCase):
                 self.assert_says(self.run_to_end("checked", name, 2, WEFT_MPI_CHECK="1"), *expected)
 
     def test_what_is_left_is_told_without_the_checks(self):
-        for name, line in (("unmatched_message", r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on "
-                                                 r"MPI_COMM_WORLD, of 4 bytes\n"),
+        unmatched = r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on MPI_COMM_WORLD, of 4 bytes\n"
+        for name, line in (("unmatched_message", unmatched), ("unmatched_late", unmatched),
                            ("receive_left", r"weft-mpi: rank 0: MPI_Finalize: 1 request was never completed or freed \(1 under way, 0 ended but not "
                                             r"waited for or tested, 0 persistent\)\n")):
             with self.subTest(name):

@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int rank, value = 0, values[64];
 static float number;
@@ -48,6 +49,14 @@ static void leaked_handles(void) {
 static void unmatched_message(void) {
   if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+/* Rank 1 waits in MPI_Finalize before the message is sent. */
+static void unmatched_late(void) {
+  const struct timespec time = {0, 300000000};
+  if (rank == 0) {
+    nanosleep(&time, NULL);
+    MPI_Send(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD);
+  }
 }
 static void receive_left(void) {
   if (rank == 0) MPI_Irecv(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD, &request);
@@ -127,6 +136,7 @@ static const struct {
     {"leaked_requests", leaked_requests},
     {"leaked_handles", leaked_handles},
     {"unmatched_message", unmatched_message},
+    {"unmatched_late", unmatched_late},
     {"receive_left", receive_left},
     {"send_buffer_changed", send_buffer_changed},
     {"receive_buffer_changed", receive_buffer_changed},
