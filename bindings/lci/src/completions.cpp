@@ -35,12 +35,17 @@ comp_attr_t attributes_of(attr_comp_type_t type, void* user_context) {
 }
 
 struct Registration {
-  runtime_impl_t* runtime;
+  const runtime_impl_t* runtime;
   rcomp_t rcomp;
-  comp_impl_t* object;
+  comp_impl_t* object;  // null: it was freed, or there never was one
 };
 std::mutex registered_mutex;
 std::vector<Registration> registered;
+std::vector<Registration>::iterator registration_of(const runtime_impl_t& runtime, rcomp_t rcomp) {
+  return std::find_if(registered.begin(), registered.end(), [&](const Registration& each) {
+    return each.runtime == &runtime && each.rcomp == rcomp;
+  });
+}
 
 /// Progresses until the object is ready, and tells ends of operations as progress() does.
 void await(weft::Synchronizer& synchronizer, endpoint_impl_t& place) {
@@ -124,9 +129,12 @@ void Rcomps::refuse_number(rcomp_t rcomp) {
          std::to_string(kEnd - 1));
 }
 
-void Registered::add(runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t& object) {
+void Registered::add(const runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t* object) {
   const std::lock_guard lock(registered_mutex);
-  registered.push_back({&runtime, rcomp, &object});
+  if (const auto before = registration_of(runtime, rcomp); before != registered.end())
+    before->object = object;
+  else
+    registered.push_back({&runtime, rcomp, object});
 }
 void Registered::claim(const runtime_impl_t& runtime, const comp_impl_t& object) {
   const std::lock_guard lock(registered_mutex);
@@ -135,19 +143,18 @@ void Registered::claim(const runtime_impl_t& runtime, const comp_impl_t& object)
       refuse("register_rcomp: the completion object is registered with another runtime as " +
              std::to_string(each.rcomp));
 }
-comp_impl_t* Registered::take(const runtime_impl_t& runtime, rcomp_t rcomp) {
+std::optional<comp_impl_t*> Registered::take(const runtime_impl_t& runtime, rcomp_t rcomp) {
   const std::lock_guard lock(registered_mutex);
-  const auto found = std::find_if(registered.begin(), registered.end(), [&](const Registration& each) {
-    return each.runtime == &runtime && each.rcomp == rcomp;
-  });
-  if (found == registered.end()) return nullptr;
+  const auto found = registration_of(runtime, rcomp);
+  if (found == registered.end()) return std::nullopt;
   comp_impl_t* const object = found->object;
   registered.erase(found);
   return object;
 }
 void Registered::forget(const comp_impl_t& object) noexcept {
   const std::lock_guard lock(registered_mutex);
-  std::erase_if(registered, [&](const Registration& each) { return each.object == &object; });
+  for (Registration& each : registered)
+    if (each.object == &object) each.object = nullptr;
 }
 void Registered::forget(const runtime_impl_t& runtime) noexcept {
   const std::lock_guard lock(registered_mutex);
@@ -273,23 +280,24 @@ rcomp_t reserve_rcomps_x::call() const {
 }
 
 rcomp_t register_rcomp_x::call() const {
-  if (m_comp.is_empty()) refuse_empty_handle("comp");
   runtime_impl_t& runtime = runtime_of(m_runtime);
-  if (m_rcomp >= Rcomps::kEnd) static_cast<void>(runtime.rcomps.handle(m_rcomp, 0));  // refuses it
-  Registered::claim(runtime, *m_comp.p_impl);
-  bind(*m_comp.p_impl, runtime);
-  weft::Completion& completion = *completion_of(m_comp);
+  if (m_rcomp >= Rcomps::kEnd) Rcomps::refuse_number(m_rcomp);
+  if (!m_comp.is_empty()) {
+    Registered::claim(runtime, *m_comp.p_impl);
+    bind(*m_comp.p_impl, runtime);
+  }
   const rcomp_t number = m_rcomp != 0 ? m_rcomp : reserve_rcomps_x(1).runtime(runtime_t(&runtime))();
   const std::lock_guard lock(runtime.mutex);
-  runtime.rcomps.note(runtime.runtime.expose(completion, {.id = number}));
-  Registered::add(runtime, number, *m_comp.p_impl);
+  if (!m_comp.is_empty()) runtime.rcomps.note(runtime.runtime.expose(*completion_of(m_comp), {.id = number}));
+  Registered::add(runtime, number, m_comp.is_empty() ? nullptr : m_comp.p_impl);
   return number;
 }
 
 void deregister_rcomp_x::call() const {
-  comp_impl_t* const object = Registered::take(runtime_of(m_runtime), m_rcomp);
-  if (object == nullptr) refuse("deregister_rcomp: " + std::to_string(m_rcomp) + " is not registered");
-  completion_of(comp_t(object))->withdraw(runtime_of(m_runtime).rcomps.handle(m_rcomp, 0));
+  const runtime_impl_t& runtime = runtime_of(m_runtime);
+  const std::optional<comp_impl_t*> object = Registered::take(runtime, m_rcomp);
+  if (!object) refuse("deregister_rcomp: " + std::to_string(m_rcomp) + " is not registered");
+  if (*object != nullptr) completion_of(comp_t(*object))->withdraw(runtime.rcomps.handle(m_rcomp, 0));
 }
 
 }  // namespace lci

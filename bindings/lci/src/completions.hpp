@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "delivery.hpp"
 #include "objects.hpp"
@@ -63,11 +64,13 @@ class UserCompletion final : public weft::Completion {
 /// order.
 class Registered {
  public:
-  static void add(runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t& object);
+  /// `object`: null for a number that is to stand for none.
+  static void add(const runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t* object);
   /// Throws std::runtime_error when the object is registered with another runtime.
   static void claim(const runtime_impl_t& runtime, const comp_impl_t& object);
-  /// Removes and returns the object; null when the number stands for none.
-  [[nodiscard]] static comp_impl_t* take(const runtime_impl_t& runtime, rcomp_t rcomp);
+  /// Removes the number, and returns its object: null when that was freed. None: it is not registered.
+  [[nodiscard]] static std::optional<comp_impl_t*> take(const runtime_impl_t& runtime, rcomp_t rcomp);
+  /// Its numbers stay registered: programs also deregister them after they have freed the object.
   static void forget(const comp_impl_t& object) noexcept;
   static void forget(const runtime_impl_t& runtime) noexcept;
 };

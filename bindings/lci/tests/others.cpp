@@ -245,6 +245,23 @@ void refuses(const char* text, const Call& call) {
   std::exit(1);
 }
 
+/// Numbers that stand for no object, because it was freed first or there never was one: programs that have
+/// objects for some of their devices register nothing for the others.
+void numbers_without_objects() {
+  lci::comp_t freed = lci::alloc_counter(), nothing;
+  const lci::rcomp_t first = lci::register_rcomp(freed);
+  lci::free_comp(&freed);
+  const lci::rcomp_t second = lci::register_rcomp(nothing);
+  CHECK(second == first + 1);
+  lci::barrier();
+  char byte = 0;
+  CHECK(lci::post_am(lci::get_rank_me(), &byte, 1, lci::COMP_NULL_RETRY, second).is_retry());
+  for (const lci::rcomp_t number : {first, second}) {
+    lci::deregister_rcomp(number);
+    refuses("is not registered", [number] { lci::deregister_rcomp(number); });
+  }
+}
+
 void mistakes() {
   lci::comp_t counter = lci::alloc_counter(), nothing;
   lci::device_t none;
@@ -257,10 +274,6 @@ void mistakes() {
   refuses("99", [&] { lci::post_am(99, &none, 1, lci::COMP_NULL, 1); });
   refuses("threshold is -1", [&] { lci::alloc_sync_x().threshold(-1)(); });
   refuses("12345 is not registered", [&] { lci::deregister_rcomp(12345); });
-  lci::comp_t freed = lci::alloc_counter();
-  const lci::rcomp_t number = lci::register_rcomp(freed);
-  lci::free_comp(&freed);
-  refuses("is not registered", [&] { lci::deregister_rcomp(number); });
   refuses("g_runtime_init() was called before", [] { lci::g_runtime_init(); });
   lci::free_comp(&counter);
 }
@@ -274,6 +287,7 @@ int main() {
   collectives();
   engines();
   truncation();
+  numbers_without_objects();
   mistakes();
   lci::barrier();
   lci::g_runtime_fina();
