@@ -1,17 +1,41 @@
 #include "job_variables.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace lci {
 
+namespace {
+
+/// Whether `list` has `tcp` in it. Throws for a name that LCI does not know, in words that its programs look
+/// for.
+bool names_tcp(std::string_view list) {
+  constexpr std::array<std::string_view, 7> kKnown{"local", "file", "pmi1", "pmi2", "pmix", "mpi", "tcp"};
+  constexpr std::string_view kSeparators = " ;,";
+  bool is_tcp = false;
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find_first_of(kSeparators));
+    if (!name.empty() && std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
+      throw std::runtime_error("lci: Unknown env LCT_PMI_BACKEND '" + std::string(name) +
+                               "': it must be of local, file, pmi1, pmi2, pmix, mpi and tcp");
+    is_tcp |= name == "tcp";
+    list.remove_prefix(std::min(list.size(), name.size() + 1));
+  }
+  return is_tcp;
+}
+
+}  // namespace
+
 void use_job_variables() {
   static std::once_flag once;
   std::call_once(once, [] {
     const char* const backend = std::getenv("LCT_PMI_BACKEND");
-    if (backend == nullptr || std::string_view(backend) != "tcp") return;
+    if (backend == nullptr || !names_tcp(backend)) return;
     for (const char* const prefix : {"LCT", "LCI"}) {
       const char* const host = std::getenv((std::string(prefix) + "_MASTER_ADDR").c_str());
       const char* const port = std::getenv((std::string(prefix) + "_MASTER_PORT").c_str());

@@ -3,9 +3,9 @@
 
 namespace lci {
 
-/// With LCT_PMI_BACKEND=tcp, before the first runtime: makes LCT_MASTER_ADDR and LCT_MASTER_PORT, or else
-/// LCI_MASTER_ADDR and LCI_MASTER_PORT, those of MASTER_ADDR and MASTER_PORT, by which weft joins RANK of
-/// WORLD_SIZE.
+/// With tcp in the list LCT_PMI_BACKEND, before the first runtime: makes LCT_MASTER_ADDR and LCT_MASTER_PORT,
+/// or else LCI_MASTER_ADDR and LCI_MASTER_PORT, those of MASTER_ADDR and MASTER_PORT, by which weft joins
+/// RANK of WORLD_SIZE. Throws std::runtime_error for a name in the list that LCI does not know.
 void use_job_variables();
 
 }  // namespace lci

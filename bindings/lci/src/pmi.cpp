@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,7 +88,7 @@ Board& board() {
   static unsigned opened = 0;
   try {
     if (current == nullptr) current = std::make_unique<Board>("lct." + std::to_string(opened++));
-  } catch (const weft::Error& error) {
+  } catch (const std::runtime_error& error) {
     end(error.what());
   }
   return *current;

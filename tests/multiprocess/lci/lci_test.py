@@ -113,6 +113,15 @@ class Lci(unittest.TestCase):
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(f"the variable LCI_ATTR_{name} is '{value}': it must be {right}", result.stderr)
 
+    def test_a_bootstrap_that_lci_does_not_know_is_refused(self):
+        for backends, rest in (("torchrun", "torchrun"), ("pmi1, carrier pigeon;tcp", "carrier")):
+            with self.subTest(backends):
+                result = run(1, program("lci-test-operations"), env=environment(LCT_PMI_BACKEND=backends))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn(f"Unknown env LCT_PMI_BACKEND '{rest}': it must be of local, file, pmi1, pmi2, pmix, mpi and tcp", result.stderr)
+        result = run(1, program("lci-test-operations"), env=environment(LCT_PMI_BACKEND="pmi1, pmi2;local"))
+        self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
+
     def test_tools(self):
         result = subprocess.run([program("lci-test-tools")], capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
