@@ -18,7 +18,7 @@ void EndpointCalls<Locking>::open(DeviceState& device) {
 }
 template <class Locking>
 void EndpointCalls<Locking>::close(DeviceState& device) noexcept {
-  device.endpoints().close(Locking::kExclusive);
+  device.close_endpoint(Locking::kExclusive);
 }
 template <class Locking>
 Status EndpointCalls<Locking>::post_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
@@ -47,18 +47,18 @@ Outcome EndpointCalls<Locking>::send_am(DeviceState& device, int peer, RemoteCom
 }
 template <class Locking>
 std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
-  return device.poll(Locking::kExclusive);
+  return device.poll();
 }
 template <class Locking>
 void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
-  static_cast<void>(device.waits().wait(condition, Locking::kExclusive));
+  static_cast<void>(device.waits().wait(condition));
 }
 template <class Locking>
 bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& condition,
                                       Timeout timeout) noexcept {
   WaitCondition limited = condition;
   limited.until = time_after(timeout);
-  return device.waits().wait(limited, Locking::kExclusive);
+  return device.waits().wait(limited);
 }
 
 template struct EndpointCalls<TryLock>;

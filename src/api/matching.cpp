@@ -164,7 +164,7 @@ template <class Locking>
 Message MatchedCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
                                        std::span<std::byte> buffer, const ReceiveOptions& options,
                                        const std::source_location& where) {
-  return core::receive(device, source, tag, buffer, options, where, Caller::of_endpoint(Locking::kExclusive));
+  return core::receive(device, source, tag, buffer, options, where);
 }
 template <class Locking>
 bool MatchedCalls<Locking>::cancel(DeviceState& device, const ReceiveHandle& handle) noexcept {
@@ -197,7 +197,7 @@ template <class Locking>
 Outcome MatchedCalls<Locking>::wait_probe(DeviceState& device, int source, std::uint64_t tag,
                                           ProbedMessage& found, const ReceiveOptions& options,
                                           const std::source_location& where) {
-  return core::wait_probe(device, source, tag, options, where, Caller::of_endpoint(Locking::kExclusive), [&] {
+  return core::wait_probe(device, source, tag, options, where, [&] {
     return core::named("wait_probe", "probe", [&] { return probe(device, source, tag, found, options); });
   });
 }
@@ -205,7 +205,7 @@ template <class Locking>
 Outcome MatchedCalls<Locking>::wait_matched_probe(DeviceState& device, int source, std::uint64_t tag,
                                                   MatchedMessage& found, const ReceiveOptions& options,
                                                   const std::source_location& where) {
-  return core::wait_probe(device, source, tag, options, where, Caller::of_endpoint(Locking::kExclusive), [&] {
+  return core::wait_probe(device, source, tag, options, where, [&] {
     found = core::named("wait_matched_probe", "matched_probe",
                         [&] { return matched_probe(device, source, tag, options); });
     return static_cast<bool>(found);

@@ -36,7 +36,7 @@ bool is_flushed(DeviceState& device, int peer) noexcept {
   return flushes.is_over(peer, flushes.begin(peer));
 }
 
-void flush_peer(DeviceState& device, int peer, const std::source_location& where, bool exclusive) noexcept {
+void flush_peer(DeviceState& device, int peer, const std::source_location& where) noexcept {
   struct Context {
     core::Flushes& flushes;
     int peer;
@@ -49,8 +49,7 @@ void flush_peer(DeviceState& device, int peer, const std::source_location& where
                        },
                        &context,
                        &context.flushes.waiters(),
-                       {"a flush", where, peer}},
-                      exclusive);
+                       {"a flush", where, peer}});
 }
 
 }  // namespace
@@ -81,12 +80,11 @@ Outcome OneSidedCalls<Locking>::get(DeviceState& device, int peer, const RemoteA
 template <class Locking>
 void OneSidedCalls<Locking>::flush(DeviceState& device, int peer, const std::source_location& where) {
   check_flushed_peer(device, peer, "flush");
-  flush_peer(device, peer, where, Locking::kExclusive);
+  flush_peer(device, peer, where);
 }
 template <class Locking>
 void OneSidedCalls<Locking>::flush(DeviceState& device, const std::source_location& where) noexcept {
-  for (int peer = 0; peer < device.runtime().size(); ++peer)
-    flush_peer(device, peer, where, Locking::kExclusive);
+  for (int peer = 0; peer < device.runtime().size(); ++peer) flush_peer(device, peer, where);
 }
 
 template <class Locking>

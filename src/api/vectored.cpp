@@ -51,8 +51,7 @@ template <class Locking>
 Message VectoredCalls<Locking>::receive(DeviceState& device, int source, std::uint64_t tag,
                                         std::span<const MutableBytes> buffers, const ReceiveOptions& options,
                                         const std::source_location& where) {
-  return core::receive(device, source, tag, buffers, options, where,
-                       Caller::of_endpoint(Locking::kExclusive));
+  return core::receive(device, source, tag, buffers, options, where);
 }
 
 template struct VectoredCalls<TryLock>;

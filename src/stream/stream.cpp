@@ -140,7 +140,7 @@ bool Stream::wait_condition_until(const detail::WaitCondition& condition, std::i
       detail::WaitCondition limited = condition;
       const bool has_others = registry.has_others(state_.get());
       limited.until = std::min(end, now + (has_others ? slice : kSliceAlone));
-      if (endpoint.state().waits().wait(limited, !is_null())) return true;
+      if (endpoint.state().waits().wait(limited)) return true;
       slice = registry.attend(state_.get()) != 0 ? kFirstSlice : std::min(2 * slice, kLongestSlice);
     }
     return true;

@@ -72,9 +72,9 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
         return named(name.substr(OneSided::kPost.size()), name,
                      [&] { return post_access(device, access, caller); });
       },
-      place, caller);
+      place);
   if (status.is_done()) return Outcome::ok;
-  device.waits().wait_for(ending, place, caller);
+  device.waits().wait_for(ending, place);
   if (!is_observed && ending.outcome() != Outcome::ok)
     device.protocols().one_sided.requests().count_failure(access.operation, access.where, access.size,
                                                           ending.outcome());

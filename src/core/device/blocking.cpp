@@ -31,9 +31,9 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
           return device.protocols().active_messages.post(peer, remote, bytes, patient, caller);
         });
       },
-      place, caller, remote.id());
+      place, remote.id());
   if (!waits || !status.is_posted()) return Outcome::ok;
-  device.waits().wait_for(sent, place, caller);
+  device.waits().wait_for(sent, place);
   return sent.take().outcome();
 }
 
@@ -41,7 +41,7 @@ namespace {
 
 template <class Post>
 Outcome send_by(detail::DeviceState& device, int peer, const SendOptions& options,
-                const std::source_location& where, Caller caller, const Post& post) {
+                const std::source_location& where, const Post& post) {
   SendOptions patient = options;
   patient.may_retry = true;
   OneMessage sent;
@@ -56,15 +56,15 @@ Outcome send_by(detail::DeviceState& device, int peer, const SendOptions& option
         patient.timeout = time_left.left();
         return named("send", "post_send", [&] { return post(patient); });
       },
-      place, caller);
+      place);
   if (options.completion != nullptr || !status.is_posted()) return Outcome::ok;
-  device.waits().wait_for(sent, place, caller);
+  device.waits().wait_for(sent, place);
   return sent.take().outcome();
 }
 
 template <class Post>
 Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
-                   const std::source_location& where, Caller caller, const Post& post) {
+                   const std::source_location& where, const Post& post) {
   OneMessage one;
   Message arrived;
   ReceiveOptions patient = options;
@@ -79,9 +79,9 @@ Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
         patient.timeout = time_left.left();
         return named("receive", "post_receive", [&] { return post(patient); });
       },
-      place, caller);
+      place);
   if (status.is_done()) return arrived;
-  device.waits().wait_for(one, place, caller);
+  device.waits().wait_for(one, place);
   return one.take();
 }
 
@@ -89,21 +89,21 @@ Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
 
 Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, Bytes bytes,
              const SendOptions& options, const std::source_location& where, Caller caller) {
-  return send_by(device, peer, options, where, caller, [&](const SendOptions& patient) {
+  return send_by(device, peer, options, where, [&](const SendOptions& patient) {
     return device.protocols().sends.post(peer, tag, bytes, patient, caller);
   });
 }
 
 Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, std::span<const Bytes> parts,
              const SendOptions& options, const std::source_location& where, Caller caller) {
-  return send_by(device, peer, options, where, caller, [&](const SendOptions& patient) {
+  return send_by(device, peer, options, where, [&](const SendOptions& patient) {
     return device.protocols().sends.post(peer, tag, parts, patient, caller);
   });
 }
 
 Message receive(detail::DeviceState& device, int source, std::uint64_t tag, MutableBytes buffer,
-                const ReceiveOptions& options, const std::source_location& where, Caller caller) {
-  return receive_by(device, options, where, caller, [&](const ReceiveOptions& patient) {
+                const ReceiveOptions& options, const std::source_location& where) {
+  return receive_by(device, options, where, [&](const ReceiveOptions& patient) {
     return patient.timeout.count() == 0
                ? device.protocols().receives.post(source, tag, buffer, patient)
                : device.protocols().receives.post_within(source, tag, buffer, patient);
@@ -112,8 +112,8 @@ Message receive(detail::DeviceState& device, int source, std::uint64_t tag, Muta
 
 Message receive(detail::DeviceState& device, int source, std::uint64_t tag,
                 std::span<const MutableBytes> buffers, const ReceiveOptions& options,
-                const std::source_location& where, Caller caller) {
-  return receive_by(device, options, where, caller, [&](const ReceiveOptions& patient) {
+                const std::source_location& where) {
+  return receive_by(device, options, where, [&](const ReceiveOptions& patient) {
     return device.protocols().receives.post_parts(source, tag, buffers, patient);
   });
 }

@@ -17,9 +17,9 @@ Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, Bytes byt
 Outcome send(detail::DeviceState& device, int peer, std::uint64_t tag, std::span<const Bytes> parts,
              const SendOptions& options, const std::source_location& where, Caller caller);
 Message receive(detail::DeviceState& device, int source, std::uint64_t tag, MutableBytes buffer,
-                const ReceiveOptions& options, const std::source_location& where, Caller caller);
+                const ReceiveOptions& options, const std::source_location& where);
 Message receive(detail::DeviceState& device, int source, std::uint64_t tag,
                 std::span<const MutableBytes> buffers, const ReceiveOptions& options,
-                const std::source_location& where, Caller caller);
+                const std::source_location& where);
 
 }  // namespace weft::core

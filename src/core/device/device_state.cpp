@@ -76,9 +76,14 @@ void DeviceState::close_in_forked_child() noexcept {
   protocols().context.ranks = 0;  // there are no peers: accesses are refused
 }
 
-void DeviceState::open_endpoint(bool exclusive) {
-  endpoints_.open(exclusive);
-  protocols().matched_messages.set_exclusive(exclusive);
+void DeviceState::open_endpoint(bool serial) {
+  endpoints_.open(serial);
+  protocols().matched_messages.set_exclusive(serial);
+}
+
+void DeviceState::close_endpoint(bool serial) noexcept {
+  if (serial) protocols().matched_messages.set_exclusive(false);
+  endpoints_.close(serial);
 }
 
 bool DeviceState::drained() noexcept {
@@ -122,8 +127,7 @@ bool DeviceState::carry() noexcept {
 }
 
 void DeviceState::progress_for_end() noexcept {
-  const bool exclusive = endpoints_.is_serial();
-  if (progress(exclusive) == 0) failures_.complete_lost_operations(exclusive);
+  if (progress() == 0) failures_.complete_lost_operations(caller());
 }
 
 void DeviceState::describe_refusals(std::vector<std::string>& notes) const {

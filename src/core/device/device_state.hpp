@@ -43,12 +43,15 @@ class DeviceState final : public OpenDevice {
   [[nodiscard]] DeviceEndpoints& endpoints() noexcept { return endpoints_; }
   [[nodiscard]] DeviceWaits& waits() noexcept { return waits_; }
 
-  /// DeviceEndpoints::open(), for all parts of the device.
-  void open_endpoint(bool exclusive);
-  std::size_t progress(bool exclusive) noexcept;
+  /// DeviceEndpoints::open() and close(), for all parts of the device.
+  void open_endpoint(bool serial);
+  void close_endpoint(bool serial) noexcept;
+  /// Who calls the device itself, for what it sends on its own behalf.
+  [[nodiscard]] core::Caller caller() const noexcept { return {endpoints_.is_serial()}; }
+  std::size_t progress() noexcept;
   /// progress() for a program that calls it in its own loop: yields where polls stay empty on a core that
   /// other threads want.
-  std::size_t poll(bool exclusive) noexcept;
+  std::size_t poll() noexcept;
   /// Returns true when peers have accepted every message that was posted here. Any thread; only tries locks.
   [[nodiscard]] bool drained() noexcept;
 
@@ -78,8 +81,8 @@ class DeviceState final : public OpenDevice {
   void progress_for_end() noexcept override;
 
  private:
-  [[gnu::noinline]] void check_deadlines_and_peers(bool exclusive) noexcept;
-  std::size_t progress_once(bool exclusive) noexcept;
+  [[gnu::noinline]] void check_deadlines_and_peers() noexcept;
+  std::size_t progress_once() noexcept;
   [[gnu::noinline]] void give_way_when_due() noexcept;
   void drain() noexcept;
   void close_in_forked_child() noexcept;

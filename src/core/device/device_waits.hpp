@@ -29,17 +29,17 @@ class DeviceWaits {
               core::DeviceFailures& failures, const std::unique_ptr<network::Port>& port);
 
   /// Returns true when the condition has held: its evaluation that ended the wait was the last one.
-  bool wait(const WaitCondition& condition, bool exclusive) noexcept;
-  void wait_for(Completion& completion, const WaitPlace& place, core::Caller caller) noexcept;
+  bool wait(const WaitCondition& condition) noexcept;
+  void wait_for(Completion& completion, const WaitPlace& place) noexcept;
   /// Progresses until `post` is accepted; see until_accepted.hpp. `remote_id`: the id of the peer's object
   /// that it is for, if there is one.
   template <class Post>
-  Status until_accepted(const Post& post, const WaitPlace& place, core::Caller caller,
+  Status until_accepted(const Post& post, const WaitPlace& place,
                         std::int32_t remote_id = core::WaitingThread::kNoId);
 
  private:
-  bool wait_long(const WaitCondition& condition, bool exclusive, bool yields_first) noexcept;
-  void leave_wait(bool exclusive) noexcept;
+  bool wait_long(const WaitCondition& condition, bool yields_first) noexcept;
+  void leave_wait() noexcept;
 
   DeviceState& device_;
   RuntimeState& runtime_;

@@ -156,7 +156,7 @@ void DeviceState::Drain::run() noexcept {
   std::int64_t next_word = begin + std::max(limit, kFirstWord);
   bool is_over = false;
   for (std::uint32_t idle = 0; !is_over && !is_drained(); ++idle) {
-    const bool has_moved = device_.progress(false) != 0;
+    const bool has_moved = device_.progress() != 0;
     const std::int64_t now = base::now_ns();
     if (runtime_.is_ending() && now >= next_drop) {
       runtime_.drop_unreceived(device_);
@@ -167,7 +167,7 @@ void DeviceState::Drain::run() noexcept {
       idle = 0;
       continue;
     }
-    device_.failures_.complete_lost_operations(false);
+    device_.failures_.complete_lost_operations(device_.caller());
     if (now >= next_look) {
       explained.enter();
       next_look = now + std::min(kLookEvery, limit);

@@ -1,7 +1,6 @@
 // Probes that wait for a message.
 #pragma once
 
-#include "core/backlog/caller.hpp"
 #include "core/deadline/timeout.hpp"
 #include "core/device/device_state.hpp"
 
@@ -13,7 +12,7 @@ namespace weft::core {
 /// send what is looked for. `look`, which takes what it finds, throws for invalid arguments, and only then.
 template <class Look>
 Outcome wait_probe(detail::DeviceState& device, int source, std::uint64_t tag, const ReceiveOptions& options,
-                   const std::source_location& where, Caller caller, const Look& look) {
+                   const std::source_location& where, const Look& look) {
   const ReceivePosts& receives = device.protocols().receives;
   bool is_found = look();
   if (is_found) return Outcome::ok;
@@ -30,8 +29,7 @@ Outcome wait_probe(detail::DeviceState& device, int source, std::uint64_t tag, c
        &ends,
        nullptr,
        {"a message to be probed", where, source},
-       has_limit ? detail::time_after(options.timeout) : Deadlines::kNever},
-      caller.exclusive);
+       has_limit ? detail::time_after(options.timeout) : Deadlines::kNever});
   return is_found ? Outcome::ok : has_ended ? Outcome::peer_failed : Outcome::timed_out;
 }
 

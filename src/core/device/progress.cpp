@@ -32,8 +32,8 @@ constinit thread_local Poller object_poller;
 constinit thread_local std::uint32_t polls_of_progress = 0;  // poller.polls() at the last look
 
 /// Out of line, so that a poll that finds no work prepares nothing for it.
-[[gnu::noinline]] std::size_t work(DeviceState& device, bool exclusive) noexcept {
-  return device.protocols().work({exclusive});
+[[gnu::noinline]] std::size_t work(DeviceState& device) noexcept {
+  return device.protocols().work(device.caller());
 }
 
 }  // namespace
@@ -53,24 +53,24 @@ void give_way_to_progress() noexcept {
   object_poller.gave_way(before, base::now_ns());
 }
 
-[[gnu::always_inline]] inline std::size_t DeviceState::progress_once(bool exclusive) noexcept {
+[[gnu::always_inline]] inline std::size_t DeviceState::progress_once() noexcept {
   if (core::SignalScope::is_inside() && core::SignalScope::is_inside(protocols().ends)) [[unlikely]]
     return 0;
   const core::SignalScope scope(protocols().ends);
-  std::size_t count = port_->poll(arrivals_, kMessagesPerCall, exclusive);
+  std::size_t count = port_->poll(arrivals_, kMessagesPerCall, endpoints_.is_serial());
   if (protocols().has_work()) [[unlikely]]
-    count += work(*this, exclusive);
+    count += work(*this);
   if (protocols().awaits_peers() || failures_.any()) [[unlikely]]
-    check_deadlines_and_peers(exclusive);
+    check_deadlines_and_peers();
   if (NodeRefusals::any() && scope.is_outermost()) [[unlikely]]
-    count += protocols().refused_nodes.retry(exclusive);
+    count += protocols().refused_nodes.retry(endpoints_.is_serial());
   return count;
 }
 
-std::size_t DeviceState::progress(bool exclusive) noexcept { return progress_once(exclusive); }
+std::size_t DeviceState::progress() noexcept { return progress_once(); }
 
-std::size_t DeviceState::poll(bool exclusive) noexcept {
-  const std::size_t count = progress_once(exclusive);
+std::size_t DeviceState::poll() noexcept {
+  const std::size_t count = progress_once();
   // Counted only after the call: a handler may have waited, and resumed in another thread.
   if (count != 0)
     poller.found();
@@ -95,9 +95,9 @@ std::uint32_t spin_budget() noexcept {
   return core_share().spin_budget();
 }
 
-void DeviceState::check_deadlines_and_peers(bool exclusive) noexcept {
-  if (protocols().deadlines.count() != 0) deadlines_.check(exclusive);
-  failures_.check(exclusive);
+void DeviceState::check_deadlines_and_peers() noexcept {
+  if (protocols().deadlines.count() != 0) deadlines_.check(caller());
+  failures_.check(caller());
 }
 
 }  // namespace weft::detail

@@ -9,8 +9,7 @@
 namespace weft::detail {
 
 template <class Post>
-Status DeviceWaits::until_accepted(const Post& post, const WaitPlace& place, core::Caller caller,
-                                   std::int32_t remote_id) {
+Status DeviceWaits::until_accepted(const Post& post, const WaitPlace& place, std::int32_t remote_id) {
   core::WaitScope explained(runtime_.waits(), place, nullptr,
                             static_cast<std::int32_t>(protocols_.context.device), remote_id);
   Spin spin(spin_ns_, core_share());
@@ -19,11 +18,10 @@ Status DeviceWaits::until_accepted(const Post& post, const WaitPlace& place, cor
     const Status status = post();
     if (status.is_accepted()) {
       // The caller need not progress after a blocking call.
-      while (protocols_.context.stages && !protocols_.context.port->flush(caller))
-        device_.progress(caller.exclusive);
+      while (protocols_.context.stages && !protocols_.context.port->flush(device_.caller())) device_.progress();
       return status;
     }
-    if (device_.progress(caller.exclusive) != 0) {
+    if (device_.progress() != 0) {
       spin.restart();
       pauses.restart();
     } else if (!spin.goes_on()) {

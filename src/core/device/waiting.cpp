@@ -123,25 +123,24 @@ DeviceWaits::DeviceWaits(DeviceState& device, RuntimeState& runtime, DeviceProto
       yield_(static_cast<std::uint32_t>(runtime.attributes().integer(Attribute::yield))),
       park_(to_nanoseconds(runtime.attributes().seconds(Attribute::park_timeout))) {}
 
-bool DeviceWaits::wait(const WaitCondition& condition, bool exclusive) noexcept {
+bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
   CoreShare& share = core_share();
   const bool is_turn_over = share.is_turn_over();
   if (is_turn_over || share.is_shared() || spin_ns_ == 0 || condition.until != core::Deadlines::kNever ||
       protocols_.context.tracer != nullptr) [[unlikely]]
-    return wait_long(condition, exclusive, is_turn_over);
+    return wait_long(condition, is_turn_over);
   // Events that are due soon, as most are, shall not wait for the preparations of a longer wait.
   for (std::uint32_t polls = CoreShare::kSpinBudget; polls != 0; --polls) {
-    if (device_.progress(exclusive) != 0) polls = CoreShare::kSpinBudget;
+    if (device_.progress() != 0) polls = CoreShare::kSpinBudget;
     if (condition.holds(condition.context)) {
-      leave_wait(exclusive);
+      leave_wait();
       return true;
     }
   }
-  return wait_long(condition, exclusive, false);
+  return wait_long(condition, false);
 }
 
-[[gnu::noinline]] bool DeviceWaits::wait_long(const WaitCondition& condition, bool exclusive,
-                                              bool yields_first) noexcept {
+[[gnu::noinline]] bool DeviceWaits::wait_long(const WaitCondition& condition, bool yields_first) noexcept {
   core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
                             static_cast<std::int32_t>(protocols_.context.device));
   const std::int64_t traced_since = protocols_.context.tracer != nullptr ? base::now_ns() : 0;
@@ -153,7 +152,7 @@ bool DeviceWaits::wait(const WaitCondition& condition, bool exclusive) noexcept 
   bool holds = false;
   while (!holds && !(holds = condition.holds(condition.context))) {
     if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
-    if (device_.progress(exclusive) != 0) {
+    if (device_.progress() != 0) {
       spin.restart();
       yields = 0;
       continue;
@@ -171,12 +170,12 @@ bool DeviceWaits::wait(const WaitCondition& condition, bool exclusive) noexcept 
       const ParkedEntry entry(condition.completion, *port_, bits);
       // prepare_park() runs a barrier in all threads: a thread that signals the object or fills a lane from
       // here on sees this thread, and what it did before is seen below.
-      if (!port_->prepare_park(exclusive)) {
+      if (!port_->prepare_park(device_.caller().exclusive)) {
         yields = 0;
         continue;
       }
       const bool working = protocols_.has_work() || NodeRefusals::any();
-      failures_.complete_lost_operations(exclusive);
+      failures_.complete_lost_operations(device_.caller());
       holds = condition.holds(condition.context);
       if (holds) continue;
       std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;
@@ -195,21 +194,20 @@ bool DeviceWaits::wait(const WaitCondition& condition, bool exclusive) noexcept 
   if (holds) spin.end();
   if (protocols_.context.tracer != nullptr) [[unlikely]]
     core::trace_wait(*protocols_.context.tracer, protocols_.context.device, condition.place, traced_since);
-  leave_wait(exclusive);
+  leave_wait();
   return holds;
 }
 
-void DeviceWaits::leave_wait(bool exclusive) noexcept {
+void DeviceWaits::leave_wait() noexcept {
   // No thread polls the lanes that this thread has made hot any more: their arrivals must ring for threads
   // that are still parked.
-  if (port_->has_parked() && !port_->prepare_park(exclusive)) port_->wake(~std::uint32_t{0});
+  if (port_->has_parked() && !port_->prepare_park(device_.caller().exclusive)) port_->wake(~std::uint32_t{0});
 }
 
-void DeviceWaits::wait_for(Completion& completion, const WaitPlace& place, core::Caller caller) noexcept {
+void DeviceWaits::wait_for(Completion& completion, const WaitPlace& place) noexcept {
   static_cast<void>(
       wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
-            &completion, &completion, place},
-           caller.exclusive));
+            &completion, &completion, place}));
 }
 
 }  // namespace weft::detail

@@ -5,7 +5,7 @@
 
 namespace weft::core {
 
-void DeviceDeadlines::check(bool exclusive) noexcept {
+void DeviceDeadlines::check(Caller caller) noexcept {
   // Operations that may only be cancelled are never due.
   const std::int64_t next = deadlines_.next_time();
   if (!deadlines_.has_changed() && (next == Deadlines::kNever || base::now_ns() < next)) return;
@@ -13,7 +13,7 @@ void DeviceDeadlines::check(bool exclusive) noexcept {
   update();
   const std::int64_t now = base::now_ns();
   if (Deadlines::Node* const first = deadlines_.take_due(now); first != nullptr) {
-    end_due(first, exclusive);
+    end_due(first, caller);
     deadlines_.put_back(first, now);
     update();
   }
@@ -25,7 +25,7 @@ void DeviceDeadlines::update() noexcept {
     operations_.rendezvous.awaiting().fetch_sub(freed, std::memory_order_relaxed);
 }
 
-void DeviceDeadlines::end_due(Deadlines::Node* first, bool exclusive) noexcept {
+void DeviceDeadlines::end_due(Deadlines::Node* first, Caller caller) noexcept {
   bool are_receives = true;
   for (Deadlines::Node* node = first; node != nullptr; node = node->next_due) {
     const bool is_posted_receive = node->receive.generation != 0;
@@ -38,7 +38,7 @@ void DeviceDeadlines::end_due(Deadlines::Node* first, bool exclusive) noexcept {
     backlog.take_out(
         [this](const PendingPost& post) { return deadlines_.is_due(QueuedPosts::completion_of(post)); },
         [this](PendingPost& post) { operations_.queued.end(post, Outcome::timed_out); });
-  operations_.rendezvous.cancel(deadlines_, failures_.count() != 0, {exclusive});
+  operations_.rendezvous.cancel(deadlines_, failures_.count() != 0, caller);
   operations_.accesses.expire(deadlines_);
 }
 

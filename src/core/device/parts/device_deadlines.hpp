@@ -32,10 +32,10 @@ class DeviceDeadlines {
 
   /// Ends the operations whose deadline has passed, unless another thread works in the device. Called while
   /// there are operations with a deadline.
-  void check(bool exclusive) noexcept;
+  void check(Caller caller) noexcept;
 
  private:
-  void end_due(Deadlines::Node* first, bool exclusive) noexcept;
+  void end_due(Deadlines::Node* first, Caller caller) noexcept;
   void update() noexcept;
 
   Deadlines& deadlines_;

@@ -8,27 +8,27 @@
 
 namespace weft::detail {
 
-void DeviceEndpoints::open(bool exclusive) {
+void DeviceEndpoints::open(bool serial) {
   base::refuse_in_forked_copy("Endpoint");
   std::int32_t open = open_.load(std::memory_order_relaxed);
   do {
-    if (exclusive && open != 0)
+    if (serial && open != 0)
       throw Error(ErrorClass::device, "device " + std::to_string(index_) +
                                           " has another endpoint already: a SerialEndpoint takes its " +
                                           "device for itself");
-    if (!exclusive && open < 0)
+    if (!serial && open < 0)
       throw Error(ErrorClass::device, "device " + std::to_string(index_) +
                                           " belongs to a SerialEndpoint: open another device for " +
                                           "this Endpoint");
-  } while (!open_.compare_exchange_weak(open, exclusive ? -1 : open + 1, std::memory_order_acq_rel));
+  } while (!open_.compare_exchange_weak(open, serial ? -1 : open + 1, std::memory_order_acq_rel));
 }
 
-void DeviceEndpoints::close(bool exclusive) noexcept {
-  const bool is_last = exclusive || open_.load(std::memory_order_relaxed) == 1;
+void DeviceEndpoints::close(bool serial) noexcept {
+  const bool is_last = serial || open_.load(std::memory_order_relaxed) == 1;
   if (is_last && !base::is_forked_copy())
     if (const std::string user = runtime_.users().last(static_cast<int>(index_)); !user.empty())
-      refuse_early_end(name(exclusive ? "SerialEndpoint" : "Endpoint"), user);
-  if (exclusive)
+      refuse_early_end(name(serial ? "SerialEndpoint" : "Endpoint"), user);
+  if (serial)
     open_.store(0, std::memory_order_release);
   else
     open_.fetch_sub(1, std::memory_order_release);

@@ -14,8 +14,8 @@ class DeviceEndpoints {
   DeviceEndpoints(RuntimeState& runtime, std::uint32_t index) noexcept : runtime_(runtime), index_(index) {}
 
   /// Opens one serial endpoint, or any number of shared ones; throws weft::Error otherwise.
-  void open(bool exclusive);
-  void close(bool exclusive) noexcept;
+  void open(bool serial);
+  void close(bool serial) noexcept;
   /// Returns true while a SerialEndpoint has the device.
   [[nodiscard]] bool is_serial() const noexcept { return open_.load(std::memory_order_relaxed) < 0; }
   /// Returns true while Endpoints have the device.

@@ -30,20 +30,20 @@ DeviceFailures::DeviceFailures(detail::RuntimeState& runtime, const Context& con
   if (!runtime.failures().is_told()) expect_nothing_of_peers();
 }
 
-void DeviceFailures::check(bool exclusive) noexcept {
+void DeviceFailures::check(Caller caller) noexcept {
   thread_local std::uint32_t calls = 0;
   const bool is_time = ++calls % kCheckEvery == 0;
   const std::uint32_t failures = word_->load(std::memory_order_relaxed);
   if (failures != 0 && (is_time || failures != handled_.load(std::memory_order_relaxed)))
-    handle(failures, exclusive);
-  if (is_time) complete_lost_operations(exclusive);
+    handle(failures, caller);
+  if (is_time) complete_lost_operations(caller);
 }
 
-void DeviceFailures::complete_lost_operations(bool exclusive) noexcept {
+void DeviceFailures::complete_lost_operations(Caller caller) noexcept {
   // Also called by waits, outside of progress.
   const SignalScope scope(context_.ends);
   if (const std::uint32_t failures = word_->load(std::memory_order_relaxed); failures != 0)
-    handle(failures, exclusive);
+    handle(failures, caller);
   if (port_->is_cut_off()) expect_nothing_of_peers();
   operations_.rendezvous.complete_lost_operations(buried_.get());
   operations_.one_sided.requests().complete_lost(buried_.get());
@@ -55,7 +55,7 @@ void DeviceFailures::expect_nothing_of_peers() noexcept {
   for (int peer = 0; peer < runtime_.size(); ++peer) buried_[peer].store(true, std::memory_order_release);
 }
 
-void DeviceFailures::handle(std::uint32_t failures, bool exclusive) noexcept {
+void DeviceFailures::handle(std::uint32_t failures, Caller caller) noexcept {
   if (!reclaiming_.enter(concurrent::thread_number())) return;
   PeerFailures& peers = runtime_.failures();
   if (failures != handled_.load(std::memory_order_relaxed)) {
@@ -63,7 +63,7 @@ void DeviceFailures::handle(std::uint32_t failures, bool exclusive) noexcept {
       reclaiming_.leave();
       return;
     }
-    const bool is_complete = reclaim(exclusive);
+    const bool is_complete = reclaim(caller);
     operations_.rendezvous.complete_lost_operations(buried_.get());
     operations_.one_sided.requests().complete_lost(buried_.get());
     if (is_complete) handled_.store(failures, std::memory_order_relaxed);
@@ -75,20 +75,20 @@ void DeviceFailures::handle(std::uint32_t failures, bool exclusive) noexcept {
     ended_silent_ = silent;
     runtime_.find_silent_peers();
     runtime_.end_receives_from_silent_peers(context_.device);
-    if (peers.count() != 0) end_what_needs_all_ranks(exclusive);
+    if (peers.count() != 0) end_what_needs_all_ranks(caller);
   }
   reclaiming_.leave();
 }
 
 /// Gives up what the port keeps for peers that have left. Returns true when that is done for all of them.
-bool DeviceFailures::reclaim(bool exclusive) noexcept {
+bool DeviceFailures::reclaim(Caller caller) noexcept {
   const PeerFailures& peers = runtime_.failures();
   bool is_complete = true;
   for (std::size_t place = 0; place < peers.left_count(); ++place) {
     const int peer = peers.left_at(place);
     std::atomic<bool>& is_buried = buried_[peer];
     if (is_buried.load(std::memory_order_relaxed)) continue;
-    if (!port_->reclaim(peer, exclusive)) {
+    if (!port_->reclaim(peer, caller.exclusive)) {
       is_complete = false;
       continue;
     }
@@ -104,7 +104,7 @@ bool DeviceFailures::reclaim(bool exclusive) noexcept {
 
 /// Ends queued posts and announced sends that need all ranks. Posted receives belong to no single device;
 /// they end elsewhere.
-void DeviceFailures::end_what_needs_all_ranks(bool exclusive) noexcept {
+void DeviceFailures::end_what_needs_all_ranks(Caller caller) noexcept {
   MatchingEngines& engines = runtime_.matching_engines();
   bool is_used = false;
   engines.for_each(
@@ -122,7 +122,7 @@ void DeviceFailures::end_what_needs_all_ranks(bool exclusive) noexcept {
   if (!backlog.empty())
     backlog.take_out(needs_all_ranks,
                      [&](PendingPost& post) { operations_.queued.end(post, Outcome::peer_failed); });
-  operations_.rendezvous.cancel(operations_.deadlines, true, {exclusive});
+  operations_.rendezvous.cancel(operations_.deadlines, true, caller);
   working_.leave();
 }
 

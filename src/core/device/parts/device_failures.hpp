@@ -50,18 +50,18 @@ class DeviceFailures {
   [[nodiscard]] bool any() const noexcept { return word_->load(std::memory_order_relaxed) != 0; }
   /// Handles peers that have left, from time to time. Called by progress while there are any, or operations
   /// that await peers.
-  void check(bool exclusive) noexcept;
+  void check(Caller caller) noexcept;
   /// Handles peers that have left now. Also outside of progress.
-  void complete_lost_operations(bool exclusive) noexcept;
+  void complete_lost_operations(Caller caller) noexcept;
   /// Returns true when nothing of a failed peer will be delivered any more.
   [[nodiscard]] bool has_buried(int peer) const noexcept {
     return buried_[peer].load(std::memory_order_acquire);
   }
 
  private:
-  void handle(std::uint32_t failures, bool exclusive) noexcept;
-  [[nodiscard]] bool reclaim(bool exclusive) noexcept;
-  void end_what_needs_all_ranks(bool exclusive) noexcept;
+  void handle(std::uint32_t failures, Caller caller) noexcept;
+  [[nodiscard]] bool reclaim(Caller caller) noexcept;
+  void end_what_needs_all_ranks(Caller caller) noexcept;
   void expect_nothing_of_peers() noexcept;
 
   detail::RuntimeState& runtime_;
