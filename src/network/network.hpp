@@ -141,8 +141,9 @@ enum class AccessResult : std::uint8_t {
                 // sends messages instead
 };
 
-/// Part of a network that belongs to one device. Calls with `exclusive` true are made by one thread at a
-/// time; all other calls by any thread. Only poll() enters the Sink, and put() and get() for their own token.
+/// Part of a network that belongs to one device. Any thread may call it, unless a function says otherwise;
+/// the last argument of calls, which said so for the call, is ignored. Only poll() enters the Sink, and put()
+/// and get() for their own token.
 class Port {
  public:
   virtual ~Port() = default;
@@ -154,6 +155,10 @@ class Port {
     static_cast<void>(peer);
     return capabilities();
   }
+
+  /// `exclusive`: until the next call of this function one thread at a time uses the port, which then need
+  /// not take its locks. Called while no thread is inside. Ports that always take them ignore it.
+  virtual void set_exclusive(bool exclusive) noexcept { static_cast<void>(exclusive); }
 
   /// Copies the payload, at most inline_bytes or kSmallestSend, and sends it.
   virtual SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept = 0;

@@ -78,12 +78,17 @@ void DeviceState::close_in_forked_child() noexcept {
 
 void DeviceState::open_endpoint(bool serial) {
   endpoints_.open(serial);
-  protocols().matched_messages.set_exclusive(serial);
+  set_exclusive(serial);
 }
 
 void DeviceState::close_endpoint(bool serial) noexcept {
-  if (serial) protocols().matched_messages.set_exclusive(false);
+  if (serial) set_exclusive(false);
   endpoints_.close(serial);
+}
+
+void DeviceState::set_exclusive(bool exclusive) noexcept {
+  port_->set_exclusive(exclusive);
+  protocols().matched_messages.set_exclusive(exclusive);
 }
 
 bool DeviceState::drained() noexcept {

@@ -81,6 +81,7 @@ class DeviceState final : public OpenDevice {
   void progress_for_end() noexcept override;
 
  private:
+  void set_exclusive(bool exclusive) noexcept;
   [[gnu::noinline]] void check_deadlines_and_peers() noexcept;
   std::size_t progress_once() noexcept;
   [[gnu::noinline]] void give_way_when_due() noexcept;

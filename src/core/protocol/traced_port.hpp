@@ -28,6 +28,7 @@ class TracedPort final : public network::Port {
                            bool exclusive) noexcept override;
   network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                   bool exclusive) noexcept override;
+  void set_exclusive(bool exclusive) noexcept override { port_->set_exclusive(exclusive); }
   bool flush(bool exclusive) noexcept override { return port_->flush(exclusive); }
   [[nodiscard]] int wait_descriptor() const noexcept override { return port_->wait_descriptor(); }
   [[nodiscard]] bool arm() noexcept override { return port_->arm(); }

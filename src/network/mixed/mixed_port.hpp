@@ -27,6 +27,10 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
   SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                          bool exclusive) noexcept override;
+  void set_exclusive(bool exclusive) noexcept override {
+    local_->set_exclusive(exclusive);
+    remote_->set_exclusive(exclusive);
+  }
   bool flush(bool exclusive) noexcept override {
     const bool is_local_done = local_->flush(exclusive);
     return remote_->flush(exclusive) && is_local_done;

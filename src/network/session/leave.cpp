@@ -31,8 +31,8 @@ class Dropping final : public Sink {
 
 }  // namespace
 
-bool SessionDevice::reclaim(int peer, bool exclusive) noexcept {
-  Guard guard(lock_, exclusive);
+bool SessionDevice::reclaim(int peer) noexcept {
+  Guard guard(lock_);
   if (!guard) return false;
   transport_->end_connections_with(peer, *this);
   if (!announcements_.are_reported()) return false;
@@ -71,7 +71,7 @@ bool SessionDevice::drained() noexcept {
 std::string SessionDevice::finish(std::int64_t until) noexcept {
   Dropping dropping;
   for (std::uint32_t round = 0;; ++round) {
-    static_cast<void>(poll(dropping, kDroppedAtATime, false));
+    static_cast<void>(poll(dropping, kDroppedAtATime));
     {
       Guard guard(lock_, false);
       if (guard) {

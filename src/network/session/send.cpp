@@ -4,8 +4,8 @@
 namespace weft::network::session {
 
 /// Returns SendResult::sent when the link is open.
-SendResult SessionDevice::approach(int peer, std::uint8_t device, bool exclusive) noexcept {
-  Guard guard(lock_, exclusive);
+SendResult SessionDevice::approach(int peer, std::uint8_t device) noexcept {
+  Guard guard(lock_);
   if (!guard) return SendResult::lock_contended;
   Link* link = links_.find(peer, device);
   if (link == nullptr) {
@@ -21,17 +21,17 @@ SendResult SessionDevice::approach(int peer, std::uint8_t device, bool exclusive
 
 /// `stageable`: the payload when it may be copied into a frame, else null.
 template <class Transmit>
-SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
+SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageable,
                                  const Transmit& transmit) noexcept {
   Link* link = links_.find(outgoing.peer, outgoing.device);
   // Pairs with the release in open_if_both_spoke().
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
-    const SendResult contacted = approach(outgoing.peer, outgoing.device, exclusive);
+    const SendResult contacted = approach(outgoing.peer, outgoing.device);
     if (contacted != SendResult::sent) return contacted;
     link = links_.find(outgoing.peer, outgoing.device);
   }
   if (link->peer->has_left.load(std::memory_order_relaxed)) return SendResult::peer_left;
-  Guard guard(lock_, exclusive);
+  Guard guard(lock_);
   if (!guard) return SendResult::lock_contended;
   if (is_stopped()) [[unlikely]]
     return SendResult::peer_left;
@@ -75,15 +75,15 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
   return SendResult::sent;
 }
 
-SendResult SessionDevice::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return submit(outgoing, &payload, exclusive, [&](Link& link, const Header& header) {
+SendResult SessionDevice::send(const Outgoing& outgoing, Bytes payload) noexcept {
+  return submit(outgoing, &payload, [&](Link& link, const Header& header) {
     return transport_->transmit(link, header, payload);
   });
 }
 
-SendResult SessionDevice::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                      bool exclusive) noexcept {
-  return submit(outgoing, nullptr, exclusive, [&](Link& link, const Header& header) {
+SendResult SessionDevice::send_packet(const Outgoing& outgoing, std::uint32_t packet,
+                                      std::size_t size) noexcept {
+  return submit(outgoing, nullptr, [&](Link& link, const Header& header) {
     return transport_->transmit_packet(link, header, packet, size);
   });
 }

@@ -35,9 +35,9 @@ bool SessionDevice::is_drive_due() noexcept {
   return true;
 }
 
-bool SessionDevice::prepare_park(bool exclusive) noexcept {
+bool SessionDevice::prepare_park() noexcept {
   concurrent::process_barrier();
-  Guard guard(lock_, exclusive);
+  Guard guard(lock_);
   if (!guard) return false;
   credits_.return_when_idle();
   staging_.flush_links(true);
@@ -54,13 +54,13 @@ bool SessionDevice::park(std::uint32_t token, std::uint32_t bits, std::chrono::n
                        std::min(limit, transport_->longest_sleep()));
 }
 
-std::size_t SessionDevice::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
+std::size_t SessionDevice::poll(Sink& sink, std::size_t limit) noexcept {
   std::vector<Rejection> rejections;
   std::array<AccessEnds::End, 16> ended;
   std::array<Announcements::Announcement, kMostAnnounced> announced;
   std::size_t count = 0;
   std::size_t announced_count = 0;
-  if (Guard guard(lock_, exclusive); guard) {
+  if (Guard guard(lock_); guard) {
     drive();
     if (!accesses_.are_reported()) [[unlikely]]
       count = accesses_.take(ended);
@@ -86,8 +86,8 @@ void SessionDevice::report(std::span<const Announcements::Announcement> announce
   announcements_.reported(announced.size());
 }
 
-bool SessionDevice::flush_staged(bool exclusive) noexcept {
-  const Guard guard(lock_, exclusive);
+bool SessionDevice::flush_staged() noexcept {
+  const Guard guard(lock_);
   if (!guard) return false;
   staging_.flush_links(true);
   return staging_.is_empty();

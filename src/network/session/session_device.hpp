@@ -38,14 +38,15 @@ class SessionDevice final : public Laden {
   SessionDevice(const SessionDevice&) = delete;
   SessionDevice& operator=(const SessionDevice&) = delete;
 
+  /// See Port::set_exclusive().
+  void set_exclusive(bool exclusive) noexcept { lock_.set_exclusive(exclusive); }
   // send.cpp
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept;
-  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool exclusive) noexcept;
+  SendResult send(const Outgoing& outgoing, Bytes payload) noexcept;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept;
   [[nodiscard]] std::vector<Port::Unconsumed> unconsumed();
   // session_device.cpp
   /// Sends what is staged. Returns false when some is left.
-  bool flush_staged(bool exclusive) noexcept;
+  bool flush_staged() noexcept;
   // For threads that do not use the device, see Laden. Any thread, also beside a SerialEndpoint.
   [[nodiscard]] bool is_laden() const noexcept override;
   [[nodiscard]] std::uint64_t round() const noexcept override { return staging_.round(); }
@@ -57,7 +58,7 @@ class SessionDevice final : public Laden {
   /// returns its answer: that of a fetch, get or put. One that was posted counts until its end has been
   /// reported.
   template <class Begin>
-  AccessResult access(int peer, std::uint8_t device, bool exclusive, const Begin& begin) noexcept;
+  AccessResult access(int peer, std::uint8_t device, const Begin& begin) noexcept;
   /// Takes the name of a landing that a peer has put into; for the transport, under the lock.
   void landed(std::uint64_t name) noexcept { announcements_.add({-1, name}); }
   /// Takes the immediate of a put of a peer into a region; as above.
@@ -72,8 +73,7 @@ class SessionDevice final : public Laden {
   [[nodiscard]] bool is_stopped() const noexcept { return is_stopped_.load(std::memory_order_relaxed); }
   [[nodiscard]] Transport& transport() noexcept { return *transport_; }
   // session_device.cpp
-  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept;
-  void quiesce() noexcept { links_.quiesce(); }
+  std::size_t poll(Sink& sink, std::size_t limit) noexcept;
   // For the transport, under the lock
   /// Takes a message that has come; one that is refused, or that needs no delivery, is released at once.
   void accept(ReceivedMessage& message) noexcept { arrivals_.accept(message); }
@@ -81,11 +81,11 @@ class SessionDevice final : public Laden {
   void serve_links_soon() noexcept { context_.links_need_service = true; }
   [[nodiscard]] Contacts& contacts() noexcept { return contacts_; }
   // session_device.cpp
-  bool prepare_park(bool exclusive) noexcept;
+  bool prepare_park() noexcept;
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept;
   [[nodiscard]] Parking& parking() noexcept { return parking_; }
-  /// Returns true when a device of the rank has been contacted. Any thread.
-  [[nodiscard]] bool has_contacted(int rank) const noexcept { return links_.has(rank); }
+  /// For what any thread may ask of them.
+  [[nodiscard]] Links& links() noexcept { return links_; }
   /// See KnowsLongWays. Any thread.
   [[nodiscard]] std::uint32_t most_under_way(int rank, std::uint8_t device) const noexcept {
     const Link* const link = links_.find(rank, device);
@@ -94,7 +94,7 @@ class SessionDevice final : public Laden {
   [[nodiscard]] Port::Traffic traffic() const noexcept { return delivery_.traffic(); }
   // leave.cpp
   /// See Port::reclaim().
-  bool reclaim(int peer, bool exclusive) noexcept;
+  bool reclaim(int peer) noexcept;
   /// Returns all credit that is due, so that no peer waits for it.
   void close() noexcept;
   [[nodiscard]] bool drained() noexcept;
@@ -115,9 +115,8 @@ class SessionDevice final : public Laden {
   [[nodiscard]] bool is_drive_due() noexcept;
   // send.cpp
   template <class Transmit>
-  SendResult submit(const Outgoing& outgoing, const Bytes* stageable, bool exclusive,
-                    const Transmit& transmit) noexcept;
-  [[nodiscard]] SendResult approach(int peer, std::uint8_t device, bool exclusive) noexcept;
+  SendResult submit(const Outgoing& outgoing, const Bytes* stageable, const Transmit& transmit) noexcept;
+  [[nodiscard]] SendResult approach(int peer, std::uint8_t device) noexcept;
 
   const std::unique_ptr<Transport> transport_;
   Parking parking_;

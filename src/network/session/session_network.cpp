@@ -58,7 +58,7 @@ void SessionNetwork::end() noexcept {
 bool SessionNetwork::has_contacted_itself() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   return !lock.owns_lock() || std::any_of(devices().begin(), devices().end(), [this](const auto& device) {
-    return device != nullptr && device->has_contacted(bootstrap_.rank());
+    return device != nullptr && device->links().has(bootstrap_.rank());
   });
 }
 

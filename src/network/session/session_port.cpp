@@ -17,33 +17,33 @@ SessionPort::SessionPort(SessionDevice& device, Peers& peers, const Capabilities
 }
 
 AccessResult SessionPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                              std::uint64_t token, bool exclusive) noexcept {
+                              std::uint64_t token, bool) noexcept {
   if (!device_.transport().can_access(from.size())) return AccessResult::unsupported;
-  return device_.access(peer, to.device, exclusive, [&](Transport& transport, Link& link) {
+  return device_.access(peer, to.device, [&](Transport& transport, Link& link) {
     return transport.put(link, to, from, immediate, token);
   });
 }
 
 AccessResult SessionPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to,
-                              std::uint64_t token, bool exclusive) noexcept {
+                              std::uint64_t token, bool) noexcept {
   if (!device_.transport().can_access(to.size())) return AccessResult::unsupported;
-  return device_.access(peer, from.device, exclusive, [&](Transport& transport, Link& link) {
+  return device_.access(peer, from.device, [&](Transport& transport, Link& link) {
     return transport.get(link, from, to, token);
   });
 }
 
 AccessResult SessionPort::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
-                                std::uint64_t token, bool exclusive) noexcept {
+                                std::uint64_t token, bool) noexcept {
   if (!device_.transport().can_fetch()) return AccessResult::unsupported;
-  return device_.access(peer, from.device, exclusive, [&](Transport& transport, Link& link) {
+  return device_.access(peer, from.device, [&](Transport& transport, Link& link) {
     return transport.fetch(link, from, to, token);
   });
 }
 
 AccessResult SessionPort::land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer,
-                               std::uint64_t token, bool exclusive) noexcept {
+                               std::uint64_t token, bool) noexcept {
   if (device_.transport().landing_bytes() == 0) return AccessResult::unsupported;
-  return device_.access(peer, to.device, exclusive, [&](Transport& transport, Link& link) {
+  return device_.access(peer, to.device, [&](Transport& transport, Link& link) {
     return transport.land(link, to, from, offer, token);
   });
 }

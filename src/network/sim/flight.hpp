@@ -72,6 +72,7 @@ struct Mailbox {
     std::uint32_t thread;
   };
   bool open = false;
+  std::atomic<bool> exclusive{false};  // one thread at a time uses the device: see Port::set_exclusive()
   std::vector<Lane*> lanes;
   std::vector<End> ends;              // ends of accesses by this device
   std::vector<Immediate> immediates;  // of puts of peers

@@ -16,14 +16,14 @@ SimPort::SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_p
 
 SimPort::~SimPort() { fabric_.close_device(place_); }
 
-SendResult SimPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return fabric_.messages().send(place_, outgoing, payload, kNoPacket, exclusive);
+SendResult SimPort::send(const Outgoing& outgoing, Bytes payload, bool) noexcept {
+  return fabric_.messages().send(place_, outgoing, payload, kNoPacket);
 }
 
 SendResult SimPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                bool exclusive) noexcept {
-  return fabric_.messages().send(
-      place_, outgoing, {fabric_.messages().packet_data(place_.rank, packet), size}, packet, exclusive);
+                                bool) noexcept {
+  return fabric_.messages().send(place_, outgoing,
+                                 {fabric_.messages().packet_data(place_.rank, packet), size}, packet);
 }
 
 bool SimPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
@@ -31,13 +31,13 @@ bool SimPort::read(int peer, std::uint64_t address, std::span<std::byte> local) 
 }
 
 AccessResult SimPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                          std::uint64_t token, bool exclusive) noexcept {
-  return fabric_.memory().put(place_, peer, to, from, immediate, token, exclusive);
+                          std::uint64_t token, bool) noexcept {
+  return fabric_.memory().put(place_, peer, to, from, immediate, token);
 }
 
 AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                          bool exclusive) noexcept {
-  return fabric_.memory().get(place_, peer, from, to, token, exclusive);
+                          bool) noexcept {
+  return fabric_.memory().get(place_, peer, from, to, token);
 }
 
 std::string SimPort::undelivered() {

@@ -17,14 +17,17 @@ class SimPort final : public Port {
   ~SimPort() override;
 
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
+  void set_exclusive(bool exclusive) noexcept override {
+    mailbox_.exclusive.store(exclusive, std::memory_order_relaxed);
+  }
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool) noexcept override;
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool exclusive) noexcept override;
+                         bool) noexcept override;
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
   AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                   std::uint64_t token, bool exclusive) noexcept override;
+                   std::uint64_t token, bool) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool exclusive) noexcept override;
+                   bool) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory) noexcept override {
     return fabric_.memory().offer(place_.rank, memory);
   }
@@ -32,15 +35,15 @@ class SimPort final : public Port {
     fabric_.memory().end_offer(place_.rank, offer);
   }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
-                     bool exclusive) noexcept override {
-    return fabric_.memory().fetch(place_, peer, from, to, token, exclusive);
+                     bool) noexcept override {
+    return fabric_.memory().fetch(place_, peer, from, to, token);
   }
   void stop_fetches() noexcept override { fabric_.memory().stop_fetches(place_); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(place_.rank, peer); }
   [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(place_.rank); }
   bool reclaim(int peer, bool) noexcept override { return !fabric_.messages().has_traffic(peer, place_); }
-  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
-  bool prepare_park(bool exclusive) noexcept override;
+  std::size_t poll(Sink& sink, std::size_t limit, bool) noexcept override;
+  bool prepare_park(bool) noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;

@@ -48,24 +48,21 @@ std::byte* SimulatedAccesses::find(const Access& access) noexcept {
 }
 
 AccessResult SimulatedAccesses::put(Place from, int peer, const RemoteMemory& to, Bytes bytes,
-                                    const std::uint64_t* immediate, std::uint64_t token,
-                                    bool exclusive) noexcept {
+                                    const std::uint64_t* immediate, std::uint64_t token) noexcept {
   if (!schedule_.parameters().rma || (immediate != nullptr && schedule_.parameters().immediate == 0))
     return AccessResult::unsupported;
   const std::uint64_t mask = schedule_.parameters().immediate == 4 ? 0xffffffff : ~std::uint64_t{0};
   return start({from, peer, token, 0, to, bytes.data(), nullptr, bytes.size(), immediate != nullptr,
-                immediate != nullptr ? *immediate & mask : 0, 0, 0, 0, false},
-               exclusive);
+                immediate != nullptr ? *immediate & mask : 0, 0, 0, 0, false});
 }
 
 AccessResult SimulatedAccesses::get(Place from, int peer, const RemoteMemory& memory, std::span<std::byte> to,
-                                    std::uint64_t token, bool exclusive) noexcept {
+                                    std::uint64_t token) noexcept {
   if (!schedule_.parameters().rma) return AccessResult::unsupported;
-  return start({from, peer, token, 0, memory, nullptr, to.data(), to.size(), false, 0, 0, 0, 0, false},
-               exclusive);
+  return start({from, peer, token, 0, memory, nullptr, to.data(), to.size(), false, 0, 0, 0, 0, false});
 }
 
-AccessResult SimulatedAccesses::start(Access access, bool exclusive) noexcept {
+AccessResult SimulatedAccesses::start(Access access) noexcept {
   const std::lock_guard lock(mutex_);
   if (members_.has_left(access.from.rank, access.peer)) return AccessResult::peer_left;
   const Place signalled{access.peer, access.memory.device};
@@ -76,8 +73,10 @@ AccessResult SimulatedAccesses::start(Access access, bool exclusive) noexcept {
   if (!members_.at(access.peer).joined || (access.has_immediate && !members_.mailbox(signalled).open))
     return refuse(AccessResult::not_ready);
   if (schedule_.random().chance(schedule_.parameters().refuse))
-    return refuse(!exclusive && schedule_.random().chance(50) ? AccessResult::lock_contended
-                                                              : AccessResult::no_slot);
+    return refuse(!members_.mailbox(access.from).exclusive.load(std::memory_order_relaxed) &&
+                          schedule_.random().chance(50)
+                      ? AccessResult::lock_contended
+                      : AccessResult::no_slot);
   const auto under_way = std::count_if(accesses_.begin(), accesses_.end(), [&](const Access& other) {
     return other.is_from(access.from) && other.peer == access.peer;
   });
@@ -173,9 +172,9 @@ void SimulatedAccesses::end_offer(int rank, const Offer& offer) noexcept {
 }
 
 AccessResult SimulatedAccesses::fetch(Place from, int peer, const OfferedMemory& memory,
-                                      std::span<std::byte> to, std::uint64_t token, bool exclusive) noexcept {
+                                      std::span<std::byte> to, std::uint64_t token) noexcept {
   const RemoteMemory offered{{kOffered, 0}, {memory.address, memory.key}, 0, memory.offset, memory.device};
-  return get(from, peer, offered, to, token, exclusive);
+  return get(from, peer, offered, to, token);
 }
 
 void SimulatedAccesses::stop_fetches(Place place) noexcept {

@@ -24,15 +24,15 @@ class SimulatedAccesses {
   RegionKeys add_region(int rank, RegionName name, std::span<std::byte> memory);
   void remove_region(int rank, RegionName name) noexcept;
   AccessResult put(Place from, int peer, const RemoteMemory& to, Bytes bytes, const std::uint64_t* immediate,
-                   std::uint64_t token, bool exclusive) noexcept;
+                   std::uint64_t token) noexcept;
   AccessResult get(Place from, int peer, const RemoteMemory& memory, std::span<std::byte> to,
-                   std::uint64_t token, bool exclusive) noexcept;
+                   std::uint64_t token) noexcept;
   bool read(int reader, int peer, std::uint64_t address, std::span<std::byte> local) noexcept;
   /// Offers the memory, or by chance does not.
   Offer offer(int rank, Bytes memory) noexcept;
   void end_offer(int rank, const Offer& offer) noexcept;
   AccessResult fetch(Place from, int peer, const OfferedMemory& memory, std::span<std::byte> to,
-                     std::uint64_t token, bool exclusive) noexcept;
+                     std::uint64_t token) noexcept;
   void stop_fetches(Place place) noexcept;
 
   // Under the mutex:
@@ -71,7 +71,7 @@ class SimulatedAccesses {
     }
   };
 
-  [[nodiscard]] AccessResult start(Access access, bool exclusive) noexcept;
+  [[nodiscard]] AccessResult start(Access access) noexcept;
   void apply_due() noexcept;
   /// Copies the bytes, as far as that is still allowed. Returns true when the access is over, and its end is
   /// on its way.

@@ -36,19 +36,21 @@ Lane& SimulatedTraffic::lane(Place from, Place to, TrafficClass traffic) {
 }
 
 /// Returns SendResult::sent when nothing is in the way.
-SendResult SimulatedTraffic::refusal(Lane& to, const Outgoing& outgoing, bool exclusive) noexcept {
+SendResult SimulatedTraffic::refusal(Place from, Lane& to, const Outgoing& outgoing) noexcept {
   if (schedule_.now() < to.contact_at) return SendResult::not_ready;
   if (outgoing.to_handle) {
     const SendResult admitted = members_.at(outgoing.peer).handles.admission(outgoing.word, schedule_.now());
     if (admitted != SendResult::sent) return admitted;
   }
   if (schedule_.random().chance(schedule_.parameters().refuse))
-    return !exclusive && schedule_.random().chance(50) ? SendResult::lock_contended : SendResult::no_slot;
+    return !members_.mailbox(from).exclusive.load(std::memory_order_relaxed) && schedule_.random().chance(50)
+               ? SendResult::lock_contended
+               : SendResult::no_slot;
   return to.under_way() < schedule_.parameters().slots ? SendResult::sent : SendResult::no_slot;
 }
 
-SendResult SimulatedTraffic::send(Place from, const Outgoing& outgoing, Bytes payload, std::uint32_t packet,
-                                  bool exclusive) noexcept {
+SendResult SimulatedTraffic::send(Place from, const Outgoing& outgoing, Bytes payload,
+                                  std::uint32_t packet) noexcept {
   const std::lock_guard lock(mutex_);
   if (members_.has_left(from.rank, outgoing.peer)) return SendResult::peer_left;
   const Place to{outgoing.peer, outgoing.device};
@@ -58,7 +60,7 @@ SendResult SimulatedTraffic::send(Place from, const Outgoing& outgoing, Bytes pa
     return SendResult::not_ready;
   }
   Lane& way = lane(from, to, outgoing.traffic);
-  const SendResult result = refusal(way, outgoing, exclusive);
+  const SendResult result = refusal(from, way, outgoing);
   if (result != SendResult::sent) {
     const bool is_awaited = result == SendResult::not_ready || result == SendResult::no_credit;
     if (is_awaited && members_.at(to.rank).closing == Network::Closing::runtime &&

@@ -23,8 +23,7 @@ class SimulatedTraffic {
                    SimulatedAccesses& accesses) noexcept
       : mutex_(mutex), schedule_(schedule), members_(members), accesses_(accesses) {}
 
-  SendResult send(Place from, const Outgoing& outgoing, Bytes payload, std::uint32_t packet,
-                  bool exclusive) noexcept;
+  SendResult send(Place from, const Outgoing& outgoing, Bytes payload, std::uint32_t packet) noexcept;
   /// Advances time by one tick. Returns the number of the poll, or 0 when it must deliver nothing.
   std::uint64_t begin_poll(Place place) noexcept;
   /// The deliveries that a poll may still make.
@@ -54,7 +53,7 @@ class SimulatedTraffic {
 
  private:
   Lane& lane(Place from, Place to, TrafficClass traffic);
-  [[nodiscard]] SendResult refusal(Lane& lane, const Outgoing& outgoing, bool exclusive) noexcept;
+  [[nodiscard]] SendResult refusal(Place from, Lane& lane, const Outgoing& outgoing) noexcept;
   [[nodiscard]] bool is_awaited(const Lane& lane) noexcept;
   void drop_flights(Lane& way) noexcept;
 

@@ -53,6 +53,18 @@ TEST(Ports, count_the_messages_that_their_sink_has_taken) {
   EXPECT_EQ(after.delivered_bytes - before.delivered_bytes, kLong * kBytes);
 }
 
+TEST(Ports, carry_messages_whether_one_thread_uses_them_or_many_and_after_each_change) {
+  Stage stage(2);
+  std::uint64_t word = 0;
+  for (const bool exclusive : {true, false, true}) {
+    for (const int rank : {0, 1}) stage.port(rank).set_exclusive(exclusive);
+    for (int each = 0; each < 40; ++each, ++word)
+      ASSERT_EQ(stage.send(0, Stage::to(1, word), payload(8, word)), SendResult::sent) << exclusive;
+    ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == word; })) << exclusive;
+    ASSERT_TRUE(stage.until([&] { return stage.port(1).prepare_park(false); })) << exclusive;
+  }
+}
+
 TEST(Ports, deliver_no_more_than_a_poll_asks_for_and_the_rest_with_later_polls) {
   Stage stage(2, weft::test::kNoSurprises);
   constexpr std::uint64_t kCount = 12;

@@ -64,6 +64,7 @@ class Job {
       networks.push_back(std::make_unique<SimNetwork>(*bootstraps_.back(), attributes_, copier_, fabric));
       paths_.push_back(std::make_unique<detail::DevicePath>());
       ports.push_back(networks.back()->open_port(0, *paths_.back()));
+      ports.back()->set_exclusive(true);
       inboxes.push_back(std::make_unique<Inbox>());
     }
   }

@@ -14,9 +14,14 @@ namespace weft::network::session {
 /// or polls nothing.
 class DeviceLock {
  public:
+  /// See Port::set_exclusive().
+  void set_exclusive(bool exclusive) noexcept { is_exclusive_.store(exclusive, kRelaxed); }
+
   /// Tries the lock and holds it until release(); false when another thread has it.
   class Guard {
    public:
+    explicit Guard(DeviceLock& lock) noexcept : Guard(lock, lock.is_exclusive_.load(kRelaxed)) {}
+    /// `exclusive`: as if set_exclusive() had been told so.
     Guard(DeviceLock& lock, bool exclusive) noexcept
         : word_(lock.word_), gate_(lock.gate_), exclusive_(exclusive), owns_(enter()) {}
     ~Guard() { release(); }
@@ -70,7 +75,10 @@ class DeviceLock {
   };
 
  private:
+  static constexpr auto kRelaxed = std::memory_order_relaxed;
+
   alignas(64) std::atomic<std::uint32_t> word_{0};
+  std::atomic<bool> is_exclusive_{false};
   SerialGate gate_;
 };
 

@@ -83,6 +83,9 @@ class ReceiveLanes {
   [[nodiscard]] bool has_classes() const noexcept { return has_classes_.load(kRelaxed); }
   /// Returns true when lanes of several stripes lead here.
   [[nodiscard]] bool has_stripes() const noexcept { return has_stripes_.load(kRelaxed); }
+  /// Returns true when one thread at a time enters the lanes: see Port::set_exclusive().
+  [[nodiscard]] bool are_exclusive() const noexcept { return are_exclusive_.load(kRelaxed); }
+  void set_exclusive(bool exclusive) noexcept { are_exclusive_.store(exclusive, kRelaxed); }
 
  private:
   using Set = std::array<std::atomic<std::uint64_t>, kWords>;
@@ -104,6 +107,7 @@ class ReceiveLanes {
   Set bulk_{};
   std::atomic<bool> has_classes_{false};
   std::atomic<bool> has_stripes_{false};
+  std::atomic<bool> are_exclusive_{false};
   std::array<Set, kColumns> own_{};
   std::array<std::atomic<ReceiveLane*>, kMaxLanes> lanes_{};
   // One thread at a time:

@@ -86,8 +86,8 @@ bool Doorbell::attach(std::uint32_t index) noexcept try {
   return false;
 }
 
-bool Doorbell::detach_lanes_of(int peer, bool exclusive) noexcept {
-  if (!exclusive && !detail::TryLock::acquire(hot_set_lock_)) return false;
+bool Doorbell::detach_lanes_of(int peer) noexcept {
+  if (!detail::TryLock::acquire(hot_set_lock_)) return false;
   bool are_empty = true;
   const std::uint32_t high = lanes_.announced();
   for (std::uint32_t index = 0; index < high; ++index) {
@@ -122,7 +122,7 @@ bool Doorbell::detach_lanes_of(int peer, bool exclusive) noexcept {
     }
     lane->lock.leave();
   }
-  if (!exclusive) detail::TryLock::release(hot_set_lock_);
+  detail::TryLock::release(hot_set_lock_);
   return are_empty;
 }
 

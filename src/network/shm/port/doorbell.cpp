@@ -31,8 +31,8 @@ void detail::ring_doorbell(SendLane& lane) noexcept {
 
 namespace network::shm {
 
-bool Doorbell::answer(bool exclusive) noexcept {
-  if (!exclusive && !detail::TryLock::acquire(hot_set_lock_)) return false;
+bool Doorbell::answer() noexcept {
+  if (!detail::TryLock::acquire(hot_set_lock_)) return false;
   const std::uint32_t high = lanes_.announced();
   for (std::uint32_t word = 0; word * 64 < high; ++word) {
     if (!lanes_.has_rung(word)) continue;
@@ -60,12 +60,12 @@ bool Doorbell::answer(bool exclusive) noexcept {
   }
   if (shared_.remote_windows->is_sweep_due() && !shared_.remote_windows->sweep(false))
     ask_to_look(lanes_.area());
-  if (!exclusive) detail::TryLock::release(hot_set_lock_);
+  detail::TryLock::release(hot_set_lock_);
   return true;
 }
 
-bool Doorbell::cool(bool only_idle, bool exclusive) noexcept {
-  if (!exclusive && !detail::TryLock::acquire(hot_set_lock_)) return false;
+bool Doorbell::cool(bool only_idle) noexcept {
+  if (!detail::TryLock::acquire(hot_set_lock_)) return false;
   std::array<std::uint64_t, ReceiveLanes::kWords> cooled{};
   bool any = false;
   bool quiet = true;
@@ -108,7 +108,7 @@ bool Doorbell::cool(bool only_idle, bool exclusive) noexcept {
       }
     }
   }
-  if (!exclusive) detail::TryLock::release(hot_set_lock_);
+  detail::TryLock::release(hot_set_lock_);
   return quiet;
 }
 

@@ -27,12 +27,12 @@ class Doorbell {
 
   /// Heats the lanes whose doorbells have been rung, also new ones. Returns false when another thread heats
   /// or cools lanes.
-  bool answer(bool exclusive) noexcept;
+  bool answer() noexcept;
   /// Cools the hot lanes; `only_idle`: those that nothing has come by since the last call. Returns false when
   /// a lane has a message, or another thread has one entered or heats or cools lanes.
-  bool cool(bool only_idle, bool exclusive) noexcept;
+  bool cool(bool only_idle) noexcept;
   // See Port.
-  [[nodiscard]] bool prepare_park(bool exclusive) noexcept { return cool(false, exclusive) && !has_rung(); }
+  [[nodiscard]] bool prepare_park() noexcept { return cool(false) && !has_rung(); }
   [[nodiscard]] std::uint32_t park_token() const noexcept {
     return lanes_.area().bell.load(std::memory_order_seq_cst);
   }
@@ -45,7 +45,7 @@ class Doorbell {
   // attach.cpp
   /// Detaches the lanes from the peer; lanes with messages are detached once the messages have been
   /// delivered. Returns true when all are detached.
-  [[nodiscard]] bool detach_lanes_of(int peer, bool exclusive) noexcept;
+  [[nodiscard]] bool detach_lanes_of(int peer) noexcept;
 
  private:
   [[nodiscard]] bool has_rung() const noexcept;

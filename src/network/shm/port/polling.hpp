@@ -35,7 +35,7 @@ class Polling {
 
   // polling.cpp
   /// See Port::poll().
-  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  std::size_t poll(Sink& sink, std::size_t limit) noexcept;
 
  private:
   static constexpr int kPolledAllUpTo = 16;    // hot lanes; with more, idle ones are cooled
@@ -51,16 +51,16 @@ class Polling {
     std::atomic<std::uint32_t> left{0};  // polls that may still leave out the lanes of other threads
   };
 
-  static bool enter(ReceiveLane& lane, bool exclusive) noexcept;
-  std::size_t poll_all(std::uint32_t words, Sink& sink, std::size_t limit, bool exclusive) noexcept;
-  std::size_t poll_ping_pong(Sink& sink, std::size_t limit, bool exclusive) noexcept;
+  bool enter(ReceiveLane& lane) const noexcept;
+  std::size_t poll_all(std::uint32_t words, Sink& sink, std::size_t limit) noexcept;
+  std::size_t poll_ping_pong(Sink& sink, std::size_t limit) noexcept;
   void note_visit(std::uint32_t index) noexcept;
-  std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit, bool exclusive) noexcept;
-  void cool_now_and_then(bool exclusive) noexcept;
+  std::size_t poll_lane(std::uint32_t index, Sink& sink, std::size_t limit) noexcept;
+  void cool_now_and_then() noexcept;
   // by_priority.cpp
-  std::size_t poll_in_order(Sink& sink, std::size_t limit, bool exclusive) noexcept;
-  std::size_t poll_urgent(Sink& sink, std::size_t limit, bool exclusive) noexcept;
-  std::size_t poll_bulk(Sink& sink, bool exclusive) noexcept;
+  std::size_t poll_in_order(Sink& sink, std::size_t limit) noexcept;
+  std::size_t poll_urgent(Sink& sink, std::size_t limit) noexcept;
+  std::size_t poll_bulk(Sink& sink) noexcept;
   // shared_device.cpp
   std::size_t poll_own_first(Sink& sink, std::size_t limit) noexcept;
   std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,

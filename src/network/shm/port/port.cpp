@@ -47,16 +47,16 @@ bool ShmPort::has_left_slow(int peer) noexcept {
   return found != nullptr ? found->has_left() : shared_.peers->departed(peer);
 }
 
-bool ShmPort::reclaim(int peer, bool exclusive) noexcept {
+bool ShmPort::reclaim(int peer, bool) noexcept {
   const Peer* const known = shared_.peers->known(peer);
   // Nothing was ever sent to a peer without a contact, and none will be once it has departed.
   const bool is_stranger = known == nullptr && shared_.peers->departed(peer);
-  if (!is_stranger && !(sends_.give_up(peer, exclusive) && shared_.rank_lanes->give_up(peer))) return false;
+  if (!is_stranger && !(sends_.give_up(peer) && shared_.rank_lanes->give_up(peer))) return false;
   // With the lanes given up, no thread sends a packet to the peer any more.
   if (known != nullptr && known->had_packets.load(std::memory_order_relaxed) &&
       !shared_.packet_returns->release_of(peer))
     return false;
-  return polling_.doorbell().detach_lanes_of(peer, exclusive);
+  return polling_.doorbell().detach_lanes_of(peer);
 }
 
 Port::Traffic ShmPort::traffic() noexcept {

@@ -32,9 +32,13 @@ class ShmPort final : public Port {
   ~ShmPort() override;
 
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
+  void set_exclusive(bool exclusive) noexcept override {
+    sends_.set_exclusive(exclusive);
+    polling_.lanes().set_exclusive(exclusive);
+  }
+  SendResult send(const Outgoing& outgoing, Bytes payload, bool) noexcept override;
   SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool exclusive) noexcept override;
+                         bool) noexcept override;
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override {
     return access_.read(peer, address, local);
   }
@@ -54,9 +58,9 @@ class ShmPort final : public Port {
     const Peer* const known = shared_.peers->known(peer);
     return known != nullptr ? known->has_left() : has_left_slow(peer);
   }
-  bool reclaim(int peer, bool exclusive) noexcept override;
-  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
-  bool prepare_park(bool exclusive) noexcept override { return polling_.doorbell().prepare_park(exclusive); }
+  bool reclaim(int peer, bool) noexcept override;
+  std::size_t poll(Sink& sink, std::size_t limit, bool) noexcept override;
+  bool prepare_park(bool) noexcept override { return polling_.doorbell().prepare_park(); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override {
     return polling_.doorbell().park_token();
   }

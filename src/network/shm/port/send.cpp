@@ -111,16 +111,16 @@ bool SendLanes::grow(SendState& state, std::uint32_t most) noexcept {
 
 template <class Fill>
 SendResult SendLanes::send(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
-                           SlotKind kind, bool exclusive, const Fill& fill) noexcept {
+                           SlotKind kind, const Fill& fill) noexcept {
   SendResult result = SendResult::sent;
-  SendState* state = lane_for(outgoing, exclusive, result);
+  SendState* state = lane_for(outgoing, result);
   if (state == nullptr) return result;
   if (state->peer->has_left()) return SendResult::peer_left;
   detail::SendLane& lane = *state;
   const auto refuse = [&](SendResult why) {
     return state->peer->opens_nothing_more() ? SendResult::peer_left : why;
   };
-  exclusive = exclusive && !state->is_shared;
+  const bool exclusive = is_exclusive() && !state->is_shared;
   if (outgoing.to_handle) {
     result = admission(*state->peer, outgoing.word);
     if (result != SendResult::sent) return refuse(result);
@@ -154,17 +154,17 @@ SendResult SendLanes::send(const Outgoing& outgoing, std::size_t slots, std::uin
   return SendResult::sent;
 }
 
-SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return sends_.send(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message, exclusive,
+SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool) noexcept {
+  return sends_.send(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message,
                      [&](Slot& slot) { write_payload(&slot, payload); });
 }
 
 SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                bool exclusive) noexcept {
+                                bool) noexcept {
   const Mapping& own = shared_.segment->mapping();
   std::byte* const data =
       own.base() + own.header().packets_offset + sizeof(PacketHeader) + packet * own.header().packet_stride;
-  return sends_.send(outgoing, 1, sizeof(PacketReference), SlotKind::packet, exclusive, [&](Slot& slot) {
+  return sends_.send(outgoing, 1, sizeof(PacketReference), SlotKind::packet, [&](Slot& slot) {
     const PacketReference reference = lend_packet(data, packet, *shared_.peers->known(outgoing.peer), size);
     std::memcpy(slot.payload, &reference, sizeof reference);
   });

@@ -33,9 +33,9 @@ std::size_t SendLanes::row_size() const noexcept {
   return DevicePath::row_size(static_cast<std::size_t>(shared_.peers->size()));
 }
 
-SendState* SendLanes::lane_for(const Outgoing& outgoing, bool exclusive, SendResult& refusal) noexcept {
+SendState* SendLanes::lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept {
   std::uint32_t column = DevicePath::kFirstColumn;
-  if (!exclusive && outgoing.traffic == TrafficClass::data && !outgoing.in_order) {
+  if (!is_exclusive() && outgoing.traffic == TrafficClass::data && !outgoing.in_order) {
     static_cast<void>(concurrent::thread_number());  // gives the thread its column
     column = detail::thread_column;
   }
@@ -132,11 +132,11 @@ void SendLanes::close_in_forked_child() noexcept {
   }
 }
 
-bool SendLanes::give_up(int peer, bool exclusive) noexcept {
+bool SendLanes::give_up(int peer) noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return false;
   for (const auto& state : states_)
-    if (state->peer->rank == peer && !give_up_lane(shared_, *state, exclusive)) return false;
+    if (state->peer->rank == peer && !give_up_lane(shared_, *state, is_exclusive())) return false;
   return true;
 }
 

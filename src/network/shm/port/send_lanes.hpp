@@ -30,16 +30,20 @@ class SendLanes {
   /// Fills `path` with the lanes for data. All must outlive the object.
   SendLanes(const Shared& shared, detail::DevicePath& path, ReplySlots& reply_slots);
 
+  /// See Port::set_exclusive().
+  void set_exclusive(bool exclusive) noexcept { is_exclusive_.store(exclusive, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_exclusive() const noexcept { return is_exclusive_.load(std::memory_order_relaxed); }
+
   // send.cpp
   /// Sends a message of `slots` slots: `fill` writes it, all but the word and the header.
   template <class Fill>
   SendResult send(const Outgoing& outgoing, std::size_t slots, std::uint64_t header_size,
-                  detail::SlotKind kind, bool exclusive, const Fill& fill) noexcept;
+                  detail::SlotKind kind, const Fill& fill) noexcept;
 
   // send_lanes.cpp
   /// Gives up the lanes to a peer that has left and releases their rings. Returns false when a thread is
   /// sending in one of them, or makes a lane.
-  [[nodiscard]] bool give_up(int peer, bool exclusive) noexcept;
+  [[nodiscard]] bool give_up(int peer) noexcept;
   /// See Port::drained().
   [[nodiscard]] bool drained() noexcept;
   /// Adds the messages that peers have not read, by rank.
@@ -57,7 +61,7 @@ class SendLanes {
     return traffic == TrafficClass::data ? path_ : other_paths_[static_cast<std::size_t>(traffic) - 1];
   }
   [[nodiscard]] std::size_t row_size() const noexcept;
-  SendState* lane_for(const Outgoing& outgoing, bool exclusive, SendResult& refusal) noexcept;
+  SendState* lane_for(const Outgoing& outgoing, SendResult& refusal) noexcept;
   SendState* set_up_lane(const Outgoing& outgoing, std::uint32_t column, SendResult& refusal) noexcept;
   SendState* make_lane(const Outgoing& outgoing, std::uint32_t stripe, SendResult& refusal);
   void close_in_forked_child() noexcept;
@@ -71,6 +75,7 @@ class SendLanes {
   ReplySlots& reply_slots_;
   std::array<detail::DevicePath, kTrafficClasses - 1> other_paths_;  // by TrafficClass from control on
   std::atomic<std::uint64_t> grown_{0};
+  std::atomic<bool> is_exclusive_{false};  // one thread at a time sends
   std::atomic<bool> shares_lanes_{false};  // the device uses a lane of RankLanes
   std::mutex mutex_;                       // the data path only tries it; guards what follows
   std::vector<std::unique_ptr<SendState>> states_;

@@ -24,7 +24,7 @@ std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   bool awaits_answer = false;
   for (std::uint32_t word = 0; word < words; ++word) {
     if (lanes_.has_rung(word)) [[unlikely]]
-      doorbell_.answer(false);
+      doorbell_.answer();
     std::uint64_t bits = lanes_.hot(word) & lanes_.own(column, word);
     const bool alone = skips != 0 && words == 1 && (bits & (bits - 1)) == 0;
     if (const std::uint64_t data = bits & ~lanes_.protocol(word);
@@ -54,7 +54,7 @@ std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   if (const std::uint32_t next = is_needed ? 0 : kSkips; next != skips)
     left.store(next, std::memory_order_relaxed);
   if (hot > kPolledAllUpTo) [[unlikely]]
-    cool_now_and_then(false);
+    cool_now_and_then();
   if (awaits_answer && count == 0) PollDelay::between();
   return count;
 }
