@@ -141,9 +141,8 @@ enum class AccessResult : std::uint8_t {
                 // sends messages instead
 };
 
-/// Part of a network that belongs to one device. Any thread may call it, unless a function says otherwise;
-/// the last argument of calls, which said so for the call, is ignored. Only poll() enters the Sink, and put()
-/// and get() for their own token.
+/// Part of a network that belongs to one device. Any thread may call it, unless a function says otherwise.
+/// Only poll() enters the Sink, and put() and get() for their own token.
 class Port {
  public:
   virtual ~Port() = default;
@@ -161,17 +160,14 @@ class Port {
   virtual void set_exclusive(bool exclusive) noexcept { static_cast<void>(exclusive); }
 
   /// Copies the payload, at most inline_bytes or kSmallestSend, and sends it.
-  virtual SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept = 0;
+  virtual SendResult send(const Outgoing& outgoing, Bytes payload) noexcept = 0;
   /// Sends the first `size` bytes of a packet. When the result is `sent`, the packet belongs to the network.
-  virtual SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                 bool exclusive) noexcept = 0;
+  virtual SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet,
+                                 std::size_t size) noexcept = 0;
   /// Sends what is staged: messages that were accepted and wait, so that they leave together with others, for
   /// the next poll. Returns false when some are left, because the network has no room or another thread has
   /// the port.
-  virtual bool flush(bool exclusive) noexcept {
-    static_cast<void>(exclusive);
-    return true;
-  }
+  virtual bool flush() noexcept { return true; }
   /// Copies from an address in the peer's process; returns false when the peer has left or the range is not
   /// mapped.
   virtual bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept = 0;
@@ -180,10 +176,10 @@ class Port {
   /// (only with immediate_bytes). `token` comes back in Sink::access_completed, possibly before the call
   /// returns. `from` is borrowed until the end.
   virtual AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                           std::uint64_t token, bool exclusive) noexcept = 0;
+                           std::uint64_t token) noexcept = 0;
   /// Copies out of a peer's region.
-  virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                           bool exclusive) noexcept = 0;
+  virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                           std::uint64_t token) noexcept = 0;
 
   /// Lets the peer fetch from `memory`, which must stay valid until end_offer(). Returns an offer without a
   /// key when this network cannot do that, or has no room now. Any thread.
@@ -192,7 +188,7 @@ class Port {
   virtual void end_offer(int, const Offer&) noexcept {}
   /// Copies from memory that a peer has offered. `token` comes back in Sink::access_completed, from poll(),
   /// of this or another thread. `to` is borrowed until then.
-  virtual AccessResult fetch(int, const OfferedMemory&, std::span<std::byte>, std::uint64_t, bool) noexcept {
+  virtual AccessResult fetch(int, const OfferedMemory&, std::span<std::byte>, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
   /// Opens memory for one put of the peer, which Sink::landed() reports, from poll(). Returns a landing that
@@ -204,7 +200,7 @@ class Port {
   virtual void close_landing(int, const Landing&) noexcept {}
   /// Puts memory that was offered to the peer into a landing that the peer has opened for it. `token` comes
   /// back in Sink::access_completed, from poll(), of this or another thread; the offer stays until then.
-  virtual AccessResult land(int, const RemoteLanding&, Bytes, const Offer&, std::uint64_t, bool) noexcept {
+  virtual AccessResult land(int, const RemoteLanding&, Bytes, const Offer&, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
   /// Called when this port will never be polled again: no fetch writes into memory afterwards, and no put
@@ -228,11 +224,11 @@ class Port {
   /// Network::peer_departed(). Returns true once nothing from the peer will be delivered any more. Returns
   /// false when poll() still has messages or another thread held a lock; the call must then be repeated. One
   /// thread at a time.
-  virtual bool reclaim(int /*peer*/, bool /*exclusive*/) noexcept { return true; }
+  virtual bool reclaim(int /*peer*/) noexcept { return true; }
 
   /// Delivers up to about `limit` messages of each lane, in the order of Urgency; returns their number.
   /// Between two lanes it polls the lanes of Urgency::first again.
-  virtual std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept = 0;
+  virtual std::size_t poll(Sink& sink, std::size_t limit) noexcept = 0;
 
   /// The descriptor that is readable when a message has come, once arm() has returned true; negative when
   /// there is none. Any thread.
@@ -241,7 +237,7 @@ class Port {
   [[nodiscard]] virtual bool arm() noexcept { return true; }
   /// Makes arrivals ring the doorbell; returns false when a message has arrived meanwhile. Costs a
   /// process-wide barrier.
-  virtual bool prepare_park(bool exclusive) noexcept = 0;
+  virtual bool prepare_park() noexcept = 0;
   /// Returns a token that changes with each ring of the doorbell and each wake().
   [[nodiscard]] virtual std::uint32_t park_token() const noexcept = 0;
   /// Sleeps unless a message has arrived or the token has changed. Woken by arrivals, and by wake() with a

@@ -9,7 +9,7 @@ import numbers_of_architecture as numbers
 # Where the house stands; what it wants is in the column "aim". Lower a limit when the number has fallen.
 LIMITS = {
     "member functions of the largest class": 40,      # aim: 40
-    "flags of posts (bool parameters)": 2,            # aim: 0
+    "flags of posts (bool parameters)": 0,
     "writers of a slot": 1,
     "entries of an active message into core": 1,
     "files in the fullest folder": 25,
@@ -21,7 +21,8 @@ class TheTreeOfThisProject(unittest.TestCase):
         rows = numbers.table(numbers.ROOT)
         self.assertEqual([what for what, _, _ in rows], list(LIMITS))
         for what, value, where in rows:
-            self.assertGreater(value, 0, what)
+            if LIMITS[what] != 0:
+                self.assertGreater(value, 0, what)
             self.assertLessEqual(value, LIMITS[what], f"{what}: {where}")
 
 

@@ -48,7 +48,7 @@ class FakePort final : public network::Port {
   }
   void end_offer(int, const network::Offer& offer) noexcept override { std::erase(offers, offer.key); }
   network::AccessResult fetch(int, const network::OfferedMemory& from, std::span<std::byte> to,
-                              std::uint64_t token, bool) noexcept override {
+                              std::uint64_t token) noexcept override {
     return on_fetch != nullptr ? on_fetch(from, to, token) : network::AccessResult::unsupported;
   }
   [[nodiscard]] network::Landing open_landing(int, std::span<std::byte> memory) noexcept override {
@@ -60,32 +60,31 @@ class FakePort final : public network::Port {
     std::erase_if(landings, [&](const auto& each) { return each.data() == landing.registration; });
   }
   network::AccessResult land(int, const network::RemoteLanding& to, Bytes from, const network::Offer&,
-                             std::uint64_t token, bool) noexcept override {
+                             std::uint64_t token) noexcept override {
     return on_land != nullptr ? on_land(to, from, token) : network::AccessResult::unsupported;
   }
-  network::SendResult send(const network::Outgoing& outgoing, Bytes payload, bool) noexcept override {
+  network::SendResult send(const network::Outgoing& outgoing, Bytes payload) noexcept override {
     if (send_answer != network::SendResult::sent) return send_answer;
     sent.push_back({outgoing, {payload.begin(), payload.end()}});
     return network::SendResult::sent;
   }
-  network::SendResult send_packet(const network::Outgoing&, std::uint32_t, std::size_t,
-                                  bool) noexcept override {
+  network::SendResult send_packet(const network::Outgoing&, std::uint32_t, std::size_t) noexcept override {
     return network::SendResult::sent;
   }
   bool read(int, std::uint64_t address, std::span<std::byte> to) noexcept override {
     return on_read != nullptr && on_read(address, to);
   }
-  network::AccessResult put(int, const network::RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
-                            bool) noexcept override {
+  network::AccessResult put(int, const network::RemoteMemory&, Bytes, const std::uint64_t*,
+                            std::uint64_t) noexcept override {
     return network::AccessResult::unsupported;
   }
-  network::AccessResult get(int, const network::RemoteMemory&, std::span<std::byte>, std::uint64_t,
-                            bool) noexcept override {
+  network::AccessResult get(int, const network::RemoteMemory&, std::span<std::byte>,
+                            std::uint64_t) noexcept override {
     return network::AccessResult::unsupported;
   }
   [[nodiscard]] bool has_left(int peer) noexcept override { return on_gone(peer); }
-  std::size_t poll(network::Sink&, std::size_t, bool) noexcept override { return 0; }
-  bool prepare_park(bool) noexcept override { return true; }
+  std::size_t poll(network::Sink&, std::size_t) noexcept override { return 0; }
+  bool prepare_park() noexcept override { return true; }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return 0; }
   bool park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override { return true; }
   void wake(std::uint32_t) noexcept override {}

@@ -17,18 +17,17 @@ class ForkedPort final : public network::Port {
   }
 
   [[nodiscard]] const network::Capabilities& capabilities() const noexcept override { return capabilities_; }
-  network::SendResult send(const network::Outgoing&, Bytes, bool) noexcept override { end("post"); }
-  network::SendResult send_packet(const network::Outgoing&, std::uint32_t, std::size_t,
-                                  bool) noexcept override {
+  network::SendResult send(const network::Outgoing&, Bytes) noexcept override { end("post"); }
+  network::SendResult send_packet(const network::Outgoing&, std::uint32_t, std::size_t) noexcept override {
     end("post");
   }
   bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { end("progress"); }
-  network::AccessResult put(int, const network::RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t,
-                            bool) noexcept override {
+  network::AccessResult put(int, const network::RemoteMemory&, Bytes, const std::uint64_t*,
+                            std::uint64_t) noexcept override {
     end("put");
   }
-  network::AccessResult get(int, const network::RemoteMemory&, std::span<std::byte>, std::uint64_t,
-                            bool) noexcept override {
+  network::AccessResult get(int, const network::RemoteMemory&, std::span<std::byte>,
+                            std::uint64_t) noexcept override {
     end("get");
   }
   network::AccessResult locate(int, const network::RemoteMemory&, std::size_t,
@@ -36,9 +35,9 @@ class ForkedPort final : public network::Port {
     end("atomic operation");
   }
   [[nodiscard]] bool has_left(int) noexcept override { end("post"); }
-  bool reclaim(int, bool) noexcept override { return true; }
-  std::size_t poll(network::Sink&, std::size_t, bool) noexcept override { end("progress"); }
-  bool prepare_park(bool) noexcept override { end("wait"); }
+  bool reclaim(int) noexcept override { return true; }
+  std::size_t poll(network::Sink&, std::size_t) noexcept override { end("progress"); }
+  bool prepare_park() noexcept override { end("wait"); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { end("wait"); }
   bool park(std::uint32_t, std::uint32_t, std::chrono::nanoseconds) noexcept override { end("wait"); }
   void wake(std::uint32_t) noexcept override {}

@@ -57,7 +57,7 @@ void give_way_to_progress() noexcept {
   if (core::SignalScope::is_inside() && core::SignalScope::is_inside(protocols().ends)) [[unlikely]]
     return 0;
   const core::SignalScope scope(protocols().ends);
-  std::size_t count = port_->poll(arrivals_, kMessagesPerCall, endpoints_.is_serial());
+  std::size_t count = port_->poll(arrivals_, kMessagesPerCall);
   if (protocols().has_work()) [[unlikely]]
     count += work(*this);
   if (protocols().awaits_peers() || failures_.any()) [[unlikely]]

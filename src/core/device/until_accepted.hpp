@@ -18,8 +18,7 @@ Status DeviceWaits::until_accepted(const Post& post, const WaitPlace& place, std
     const Status status = post();
     if (status.is_accepted()) {
       // The caller need not progress after a blocking call.
-      while (protocols_.context.stages && !protocols_.context.port->flush(device_.caller()))
-        device_.progress();
+      while (protocols_.context.stages && !protocols_.context.port->flush()) device_.progress();
       return status;
     }
     if (device_.progress() != 0) {

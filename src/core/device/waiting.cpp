@@ -170,7 +170,7 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
       const ParkedEntry entry(condition.completion, *port_, bits);
       // prepare_park() runs a barrier in all threads: a thread that signals the object or fills a lane from
       // here on sees this thread, and what it did before is seen below.
-      if (!port_->prepare_park(device_.caller().exclusive)) {
+      if (!port_->prepare_park()) {
         yields = 0;
         continue;
       }
@@ -201,7 +201,7 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
 void DeviceWaits::leave_wait() noexcept {
   // No thread polls the lanes that this thread has made hot any more: their arrivals must ring for threads
   // that are still parked.
-  if (port_->has_parked() && !port_->prepare_park(device_.caller().exclusive)) port_->wake(~std::uint32_t{0});
+  if (port_->has_parked() && !port_->prepare_park()) port_->wake(~std::uint32_t{0});
 }
 
 void DeviceWaits::wait_for(Completion& completion, const WaitPlace& place) noexcept {

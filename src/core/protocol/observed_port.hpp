@@ -25,32 +25,31 @@ class ObservedPort {
   void replace(network::Port& port) noexcept { port_ = &port; }
 
   network::SendResult send(const network::Outgoing& outgoing, Bytes payload, Caller caller) const noexcept {
-    return counted(port_->send(outgoing, payload, caller.exclusive), outgoing, payload.size(), caller);
+    return counted(port_->send(outgoing, payload), outgoing, payload.size(), caller);
   }
   network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
                                   Caller caller) const noexcept {
-    return counted(port_->send_packet(outgoing, packet, size, caller.exclusive), outgoing, size, caller);
+    return counted(port_->send_packet(outgoing, packet, size), outgoing, size, caller);
   }
-  bool flush(Caller caller) const noexcept { return port_->flush(caller.exclusive); }
+  bool flush() const noexcept { return port_->flush(); }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) const noexcept {
     return port_->read(peer, address, local);
   }
   network::AccessResult put(int peer, const network::RemoteMemory& to, Bytes from,
-                            const std::uint64_t* immediate, std::uint64_t token,
-                            Caller caller) const noexcept {
-    return port_->put(peer, to, from, immediate, token, caller.exclusive);
+                            const std::uint64_t* immediate, std::uint64_t token) const noexcept {
+    return port_->put(peer, to, from, immediate, token);
   }
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
-                            std::uint64_t token, Caller caller) const noexcept {
-    return port_->get(peer, from, to, token, caller.exclusive);
+                            std::uint64_t token) const noexcept {
+    return port_->get(peer, from, to, token);
   }
   [[nodiscard]] network::Offer offer(int peer, Bytes memory) const noexcept {
     return port_->offer(peer, memory);
   }
   void end_offer(int peer, const network::Offer& offer) const noexcept { port_->end_offer(peer, offer); }
   network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,
-                              std::uint64_t token, Caller caller) const noexcept {
-    return port_->fetch(peer, from, to, token, caller.exclusive);
+                              std::uint64_t token) const noexcept {
+    return port_->fetch(peer, from, to, token);
   }
   [[nodiscard]] network::Landing open_landing(int peer, std::span<std::byte> memory) const noexcept {
     return port_->open_landing(peer, memory);
@@ -59,8 +58,8 @@ class ObservedPort {
     port_->close_landing(peer, landing);
   }
   network::AccessResult land(int peer, const network::RemoteLanding& to, Bytes from,
-                             const network::Offer& offer, std::uint64_t token, Caller caller) const noexcept {
-    return port_->land(peer, to, from, offer, token, caller.exclusive);
+                             const network::Offer& offer, std::uint64_t token) const noexcept {
+    return port_->land(peer, to, from, offer, token);
   }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
                                std::byte*& place) const noexcept {

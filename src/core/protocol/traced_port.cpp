@@ -231,13 +231,13 @@ AccessResult TracedPort::traced(const char* name, int peer, std::size_t size, co
   return result;
 }
 
-SendResult TracedPort::send(const network::Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  return traced(outgoing, payload.size(), [&] { return port_->send(outgoing, payload, exclusive); });
+SendResult TracedPort::send(const network::Outgoing& outgoing, Bytes payload) noexcept {
+  return traced(outgoing, payload.size(), [&] { return port_->send(outgoing, payload); });
 }
 
-SendResult TracedPort::send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                   bool exclusive) noexcept {
-  return traced(outgoing, size, [&] { return port_->send_packet(outgoing, packet, size, exclusive); });
+SendResult TracedPort::send_packet(const network::Outgoing& outgoing, std::uint32_t packet,
+                                   std::size_t size) noexcept {
+  return traced(outgoing, size, [&] { return port_->send_packet(outgoing, packet, size); });
 }
 
 bool TracedPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
@@ -253,27 +253,26 @@ bool TracedPort::read(int peer, std::uint64_t address, std::span<std::byte> loca
 }
 
 AccessResult TracedPort::put(int peer, const network::RemoteMemory& to, Bytes from,
-                             const std::uint64_t* immediate, std::uint64_t token, bool exclusive) noexcept {
+                             const std::uint64_t* immediate, std::uint64_t token) noexcept {
   return traced("put by the network", peer, from.size(),
-                [&] { return port_->put(peer, to, from, immediate, token, exclusive); });
+                [&] { return port_->put(peer, to, from, immediate, token); });
 }
 
 AccessResult TracedPort::get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
-                             std::uint64_t token, bool exclusive) noexcept {
-  return traced("get by the network", peer, to.size(),
-                [&] { return port_->get(peer, from, to, token, exclusive); });
+                             std::uint64_t token) noexcept {
+  return traced("get by the network", peer, to.size(), [&] { return port_->get(peer, from, to, token); });
 }
 
-bool TracedPort::reclaim(int peer, bool exclusive) noexcept {
-  const bool is_over = port_->reclaim(peer, exclusive);
+bool TracedPort::reclaim(int peer) noexcept {
+  const bool is_over = port_->reclaim(peer);
   if (is_over) tracer_.add(event("failure", "failed rank given up", peer));
   return is_over;
 }
 
-std::size_t TracedPort::poll(network::Sink& sink, std::size_t limit, bool exclusive) noexcept {
+std::size_t TracedPort::poll(network::Sink& sink, std::size_t limit) noexcept {
   TraceEvent event = this->event("progress", "poll", TraceEvent::kNobody);
   TracedSink traced_sink(*this, sink);
-  const std::size_t count = port_->poll(traced_sink, limit, exclusive);
+  const std::size_t count = port_->poll(traced_sink, limit);
   if (count == 0) return 0;
   event.phase = TraceEvent::Phase::slice;
   event.has_size = true;

@@ -24,27 +24,25 @@ class TracedPort final : public network::Port {
   [[nodiscard]] const network::Capabilities& peer_capabilities(int peer) noexcept override {
     return port_->peer_capabilities(peer);
   }
-  network::SendResult send(const network::Outgoing& outgoing, Bytes payload,
-                           bool exclusive) noexcept override;
-  network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                  bool exclusive) noexcept override;
+  network::SendResult send(const network::Outgoing& outgoing, Bytes payload) noexcept override;
+  network::SendResult send_packet(const network::Outgoing& outgoing, std::uint32_t packet,
+                                  std::size_t size) noexcept override;
   void set_exclusive(bool exclusive) noexcept override { port_->set_exclusive(exclusive); }
-  bool flush(bool exclusive) noexcept override { return port_->flush(exclusive); }
+  bool flush() noexcept override { return port_->flush(); }
   [[nodiscard]] int wait_descriptor() const noexcept override { return port_->wait_descriptor(); }
   [[nodiscard]] bool arm() noexcept override { return port_->arm(); }
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
   network::AccessResult put(int peer, const network::RemoteMemory& to, Bytes from,
-                            const std::uint64_t* immediate, std::uint64_t token,
-                            bool exclusive) noexcept override;
+                            const std::uint64_t* immediate, std::uint64_t token) noexcept override;
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
-                            std::uint64_t token, bool exclusive) noexcept override;
+                            std::uint64_t token) noexcept override;
   [[nodiscard]] network::Offer offer(int peer, Bytes memory) noexcept override {
     return port_->offer(peer, memory);
   }
   void end_offer(int peer, const network::Offer& offer) noexcept override { port_->end_offer(peer, offer); }
   network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,
-                              std::uint64_t token, bool exclusive) noexcept override {
-    return port_->fetch(peer, from, to, token, exclusive);
+                              std::uint64_t token) noexcept override {
+    return port_->fetch(peer, from, to, token);
   }
   [[nodiscard]] network::Landing open_landing(int peer, std::span<std::byte> memory) noexcept override {
     return port_->open_landing(peer, memory);
@@ -53,9 +51,8 @@ class TracedPort final : public network::Port {
     port_->close_landing(peer, landing);
   }
   network::AccessResult land(int peer, const network::RemoteLanding& to, Bytes from,
-                             const network::Offer& offer, std::uint64_t token,
-                             bool exclusive) noexcept override {
-    return port_->land(peer, to, from, offer, token, exclusive);
+                             const network::Offer& offer, std::uint64_t token) noexcept override {
+    return port_->land(peer, to, from, offer, token);
   }
   void stop_fetches() noexcept override { port_->stop_fetches(); }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
@@ -64,9 +61,9 @@ class TracedPort final : public network::Port {
   }
   [[nodiscard]] bool has_left(int peer) noexcept override { return port_->has_left(peer); }
   [[nodiscard]] bool is_cut_off() noexcept override { return port_->is_cut_off(); }
-  bool reclaim(int peer, bool exclusive) noexcept override;
-  std::size_t poll(network::Sink& sink, std::size_t limit, bool exclusive) noexcept override;
-  bool prepare_park(bool exclusive) noexcept override { return port_->prepare_park(exclusive); }
+  bool reclaim(int peer) noexcept override;
+  std::size_t poll(network::Sink& sink, std::size_t limit) noexcept override;
+  bool prepare_park() noexcept override { return port_->prepare_park(); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return port_->park_token(); }
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;

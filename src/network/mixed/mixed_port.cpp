@@ -23,19 +23,18 @@ MixedPort::MixedPort(Network& local, Network& remote, Routes& routes, const Capa
       remote_(remote.open_port(index, no_path_)),
       watch_([this] { local_->wake(~std::uint32_t{0}); }) {}
 
-SendResult MixedPort::send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept {
-  if (!routes_.is_remote(outgoing.peer)) return local_->send(outgoing, payload, exclusive);
+SendResult MixedPort::send(const Outgoing& outgoing, Bytes payload) noexcept {
+  if (!routes_.is_remote(outgoing.peer)) return local_->send(outgoing, payload);
   turns_.use();
   has_sent_.store(true, std::memory_order_relaxed);
-  return remote_->send(outgoing, payload, exclusive);
+  return remote_->send(outgoing, payload);
 }
 
-SendResult MixedPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                  bool exclusive) noexcept {
-  if (!routes_.is_remote(outgoing.peer)) return local_->send_packet(outgoing, packet, size, exclusive);
+SendResult MixedPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept {
+  if (!routes_.is_remote(outgoing.peer)) return local_->send_packet(outgoing, packet, size);
   turns_.use();
   has_sent_.store(true, std::memory_order_relaxed);
-  return remote_->send_packet(outgoing, packet, size, exclusive);
+  return remote_->send_packet(outgoing, packet, size);
 }
 
 bool MixedPort::has_left(int peer) noexcept {
@@ -51,41 +50,41 @@ bool MixedPort::has_left(int peer) noexcept {
 }
 
 /// Both, whatever the route: a peer may have chosen the other network for its own messages.
-bool MixedPort::reclaim(int peer, bool exclusive) noexcept {
-  const bool is_local_over = local_->reclaim(peer, exclusive);
-  return remote_->reclaim(peer, exclusive) && is_local_over;
+bool MixedPort::reclaim(int peer) noexcept {
+  const bool is_local_over = local_->reclaim(peer);
+  return remote_->reclaim(peer) && is_local_over;
 }
 
-std::size_t MixedPort::poll(Sink& sink, std::size_t limit, bool exclusive) noexcept {
-  std::size_t count = local_->poll(sink, limit, exclusive);
+std::size_t MixedPort::poll(Sink& sink, std::size_t limit) noexcept {
+  std::size_t count = local_->poll(sink, limit);
   // A second look at once costs less than the way back here, and makes up for the detour over this port.
-  if (count == 0) count = local_->poll(sink, limit, exclusive);
+  if (count == 0) count = local_->poll(sink, limit);
   // What is staged does not wait for the remote network's turn.
   if (has_sent_.load(std::memory_order_relaxed) && has_sent_.exchange(false, std::memory_order_relaxed) &&
-      !remote_->flush(exclusive)) [[unlikely]]
+      !remote_->flush()) [[unlikely]]
     has_sent_.store(true, std::memory_order_relaxed);
   thread_local Polls polls;
   polls.count(count != 0);
   if (!turns_.may_be_due(polls)) [[likely]]
     return count;
-  return count + poll_remote(sink, limit, exclusive, polls);
+  return count + poll_remote(sink, limit, polls);
 }
 
-[[gnu::noinline]] std::size_t MixedPort::poll_remote(Sink& sink, std::size_t limit, bool exclusive,
+[[gnu::noinline]] std::size_t MixedPort::poll_remote(Sink& sink, std::size_t limit,
                                                      const Polls& polls) noexcept {
   if (!routes_.needs_remote()) {
     if (turns_.is_in_use()) turns_.end_use();
     return 0;
   }
   if (!turns_.is_due(polls, [] { return base::now_ns(); })) return 0;
-  const std::size_t count = remote_->poll(sink, limit, exclusive);
+  const std::size_t count = remote_->poll(sink, limit);
   // Without local peers it stays in use: then nobody waits for its turns.
   if (count != 0 || !routes_.are_all_remote()) turns_.polled(count);
   return count;
 }
 
-bool MixedPort::prepare_park(bool exclusive) noexcept {
-  return local_->prepare_park(exclusive) && (!routes_.needs_remote() || remote_->prepare_park(exclusive));
+bool MixedPort::prepare_park() noexcept {
+  return local_->prepare_park() && (!routes_.needs_remote() || remote_->prepare_park());
 }
 
 std::uint32_t MixedPort::park_token() const noexcept { return local_->park_token(); }

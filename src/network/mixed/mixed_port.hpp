@@ -24,16 +24,15 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
   [[nodiscard]] const Capabilities& peer_capabilities(int peer) noexcept override {
     return port_to(peer).peer_capabilities(peer);
   }
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool exclusive) noexcept override;
-  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool exclusive) noexcept override;
+  SendResult send(const Outgoing& outgoing, Bytes payload) noexcept override;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept override;
   void set_exclusive(bool exclusive) noexcept override {
     local_->set_exclusive(exclusive);
     remote_->set_exclusive(exclusive);
   }
-  bool flush(bool exclusive) noexcept override {
-    const bool is_local_done = local_->flush(exclusive);
-    return remote_->flush(exclusive) && is_local_done;
+  bool flush() noexcept override {
+    const bool is_local_done = local_->flush();
+    return remote_->flush() && is_local_done;
   }
   [[nodiscard]] std::uint32_t most_under_way(int peer, std::uint8_t device) noexcept override {
     auto* const ways = routes_.is_remote(peer) ? dynamic_cast<KnowsLongWays*>(remote_.get()) : nullptr;
@@ -43,20 +42,20 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
     return port_to(peer).read(peer, address, local);
   }
   AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                   std::uint64_t token, bool exclusive) noexcept override {
-    return port_to(peer).put(peer, to, from, immediate, token, exclusive);
+                   std::uint64_t token) noexcept override {
+    return port_to(peer).put(peer, to, from, immediate, token);
   }
-  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool exclusive) noexcept override {
-    return port_to(peer).get(peer, from, to, token, exclusive);
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t token) noexcept override {
+    return port_to(peer).get(peer, from, to, token);
   }
   [[nodiscard]] Offer offer(int peer, Bytes memory) noexcept override {
     return port_to(peer).offer(peer, memory);
   }
   void end_offer(int peer, const Offer& offer) noexcept override { port_to(peer).end_offer(peer, offer); }
-  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
-                     bool exclusive) noexcept override {
-    return port_to(peer).fetch(peer, from, to, token, exclusive);
+  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
+                     std::uint64_t token) noexcept override {
+    return port_to(peer).fetch(peer, from, to, token);
   }
   [[nodiscard]] Landing open_landing(int peer, std::span<std::byte> memory) noexcept override {
     return port_to(peer).open_landing(peer, memory);
@@ -64,9 +63,9 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
   void close_landing(int peer, const Landing& landing) noexcept override {
     port_to(peer).close_landing(peer, landing);
   }
-  AccessResult land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer, std::uint64_t token,
-                    bool exclusive) noexcept override {
-    return port_to(peer).land(peer, to, from, offer, token, exclusive);
+  AccessResult land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer,
+                    std::uint64_t token) noexcept override {
+    return port_to(peer).land(peer, to, from, offer, token);
   }
   void stop_fetches() noexcept override {
     local_->stop_fetches();
@@ -78,9 +77,9 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
   }
   [[nodiscard]] bool has_left(int peer) noexcept override;
   [[nodiscard]] bool is_cut_off() noexcept override { return local_->is_cut_off() || remote_->is_cut_off(); }
-  bool reclaim(int peer, bool exclusive) noexcept override;
-  std::size_t poll(Sink& sink, std::size_t limit, bool exclusive) noexcept override;
-  bool prepare_park(bool exclusive) noexcept override;
+  bool reclaim(int peer) noexcept override;
+  std::size_t poll(Sink& sink, std::size_t limit) noexcept override;
+  bool prepare_park() noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;
@@ -98,7 +97,7 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
   /// answers so.
   [[nodiscard]] Port& port_to(int peer) noexcept { return routes_.is_remote(peer) ? *remote_ : *local_; }
 
-  std::size_t poll_remote(Sink& sink, std::size_t limit, bool exclusive, const Polls& polls) noexcept;
+  std::size_t poll_remote(Sink& sink, std::size_t limit, const Polls& polls) noexcept;
 
   Routes& routes_;
   const Capabilities of_all_;

@@ -17,7 +17,7 @@ SessionPort::SessionPort(SessionDevice& device, Peers& peers, const Capabilities
 }
 
 AccessResult SessionPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                              std::uint64_t token, bool) noexcept {
+                              std::uint64_t token) noexcept {
   if (!device_.transport().can_access(from.size())) return AccessResult::unsupported;
   return device_.access(peer, to.device, [&](Transport& transport, Link& link) {
     return transport.put(link, to, from, immediate, token);
@@ -25,7 +25,7 @@ AccessResult SessionPort::put(int peer, const RemoteMemory& to, Bytes from, cons
 }
 
 AccessResult SessionPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to,
-                              std::uint64_t token, bool) noexcept {
+                              std::uint64_t token) noexcept {
   if (!device_.transport().can_access(to.size())) return AccessResult::unsupported;
   return device_.access(peer, from.device, [&](Transport& transport, Link& link) {
     return transport.get(link, from, to, token);
@@ -33,7 +33,7 @@ AccessResult SessionPort::get(int peer, const RemoteMemory& from, std::span<std:
 }
 
 AccessResult SessionPort::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
-                                std::uint64_t token, bool) noexcept {
+                                std::uint64_t token) noexcept {
   if (!device_.transport().can_fetch()) return AccessResult::unsupported;
   return device_.access(peer, from.device, [&](Transport& transport, Link& link) {
     return transport.fetch(link, from, to, token);
@@ -41,7 +41,7 @@ AccessResult SessionPort::fetch(int peer, const OfferedMemory& from, std::span<s
 }
 
 AccessResult SessionPort::land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer,
-                               std::uint64_t token, bool) noexcept {
+                               std::uint64_t token) noexcept {
   if (device_.transport().landing_bytes() == 0) return AccessResult::unsupported;
   return device_.access(peer, to.device, [&](Transport& transport, Link& link) {
     return transport.land(link, to, from, offer, token);

@@ -16,15 +16,14 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
   ~SessionPort() override { device_.close(); }
 
   [[nodiscard]] const Capabilities& capabilities() const noexcept override { return capabilities_; }
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool) noexcept override {
+  SendResult send(const Outgoing& outgoing, Bytes payload) noexcept override {
     return device_.send(outgoing, payload);
   }
-  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool) noexcept override {
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept override {
     return device_.send_packet(outgoing, packet, size);
   }
   void set_exclusive(bool exclusive) noexcept override { device_.set_exclusive(exclusive); }
-  bool flush(bool) noexcept override { return device_.flush_staged(); }
+  bool flush() noexcept override { return device_.flush_staged(); }
   void carry() noexcept override { device_.carry(); }
   void describe_unsent(std::vector<std::string>& lines) override { device_.describe_unsent(lines); }
   [[nodiscard]] std::uint32_t most_under_way(int peer, std::uint8_t device) noexcept override {
@@ -37,28 +36,26 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
   /// Always false: an address alone is not enough to read from a peer over a message network.
   bool read(int, std::uint64_t, std::span<std::byte>) noexcept override { return false; }
   AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                   std::uint64_t token, bool) noexcept override;
-  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool) noexcept override;
+                   std::uint64_t token) noexcept override;
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t token) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory) noexcept override { return device_.transport().offer(memory); }
   void end_offer(int, const Offer& offer) noexcept override { device_.transport().end_offer(offer); }
-  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
-                     bool) noexcept override;
+  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
+                     std::uint64_t token) noexcept override;
   [[nodiscard]] Landing open_landing(int, std::span<std::byte> memory) noexcept override {
     return device_.transport().open_landing(memory);
   }
   void close_landing(int, const Landing& landing) noexcept override {
     device_.transport().close_landing(landing);
   }
-  AccessResult land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer, std::uint64_t token,
-                    bool) noexcept override;
+  AccessResult land(int peer, const RemoteLanding& to, Bytes from, const Offer& offer,
+                    std::uint64_t token) noexcept override;
   void stop_fetches() noexcept override { device_.stop(); }
-  bool reclaim(int peer, bool) noexcept override { return device_.reclaim(peer); }
+  bool reclaim(int peer) noexcept override { return device_.reclaim(peer); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return peers_.has_left(peer); }
-  std::size_t poll(Sink& sink, std::size_t limit, bool) noexcept override {
-    return device_.poll(sink, limit);
-  }
-  bool prepare_park(bool) noexcept override { return device_.prepare_park(); }
+  std::size_t poll(Sink& sink, std::size_t limit) noexcept override { return device_.poll(sink, limit); }
+  bool prepare_park() noexcept override { return device_.prepare_park(); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override { return device_.parking().token(); }
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override {
     return device_.park(token, bits, limit);

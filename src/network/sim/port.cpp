@@ -16,12 +16,11 @@ SimPort::SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_p
 
 SimPort::~SimPort() { fabric_.close_device(place_); }
 
-SendResult SimPort::send(const Outgoing& outgoing, Bytes payload, bool) noexcept {
+SendResult SimPort::send(const Outgoing& outgoing, Bytes payload) noexcept {
   return fabric_.messages().send(place_, outgoing, payload, kNoPacket);
 }
 
-SendResult SimPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                bool) noexcept {
+SendResult SimPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept {
   return fabric_.messages().send(place_, outgoing,
                                  {fabric_.messages().packet_data(place_.rank, packet), size}, packet);
 }
@@ -31,12 +30,12 @@ bool SimPort::read(int peer, std::uint64_t address, std::span<std::byte> local) 
 }
 
 AccessResult SimPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                          std::uint64_t token, bool) noexcept {
+                          std::uint64_t token) noexcept {
   return fabric_.memory().put(place_, peer, to, from, immediate, token);
 }
 
-AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                          bool) noexcept {
+AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                          std::uint64_t token) noexcept {
   return fabric_.memory().get(place_, peer, from, to, token);
 }
 
@@ -49,7 +48,7 @@ std::string SimPort::undelivered() {
   return text;
 }
 
-std::size_t SimPort::poll(Sink& sink, std::size_t limit, bool) noexcept {
+std::size_t SimPort::poll(Sink& sink, std::size_t limit) noexcept {
   const std::uint64_t poll = fabric_.messages().begin_poll(place_);
   std::size_t count = 0;
   std::size_t bulk = 0;
@@ -95,7 +94,7 @@ Port::Traffic SimPort::traffic() noexcept {
           .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
 }
 
-bool SimPort::prepare_park(bool) noexcept { return fabric_.parking().prepare_park(place_, mailbox_); }
+bool SimPort::prepare_park() noexcept { return fabric_.parking().prepare_park(place_, mailbox_); }
 
 std::uint32_t SimPort::park_token() const noexcept { return mailbox_.token.load(std::memory_order_relaxed); }
 

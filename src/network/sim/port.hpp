@@ -20,30 +20,29 @@ class SimPort final : public Port {
   void set_exclusive(bool exclusive) noexcept override {
     mailbox_.exclusive.store(exclusive, std::memory_order_relaxed);
   }
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool) noexcept override;
-  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool) noexcept override;
+  SendResult send(const Outgoing& outgoing, Bytes payload) noexcept override;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept override;
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override;
   AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
-                   std::uint64_t token, bool) noexcept override;
-  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t token,
-                   bool) noexcept override;
+                   std::uint64_t token) noexcept override;
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t token) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory) noexcept override {
     return fabric_.memory().offer(place_.rank, memory);
   }
   void end_offer(int, const Offer& offer) noexcept override {
     fabric_.memory().end_offer(place_.rank, offer);
   }
-  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token,
-                     bool) noexcept override {
+  AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
+                     std::uint64_t token) noexcept override {
     return fabric_.memory().fetch(place_, peer, from, to, token);
   }
   void stop_fetches() noexcept override { fabric_.memory().stop_fetches(place_); }
   [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(place_.rank, peer); }
   [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(place_.rank); }
-  bool reclaim(int peer, bool) noexcept override { return !fabric_.messages().has_traffic(peer, place_); }
-  std::size_t poll(Sink& sink, std::size_t limit, bool) noexcept override;
-  bool prepare_park(bool) noexcept override;
+  bool reclaim(int peer) noexcept override { return !fabric_.messages().has_traffic(peer, place_); }
+  std::size_t poll(Sink& sink, std::size_t limit) noexcept override;
+  bool prepare_park() noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
   bool park(std::uint32_t token, std::uint32_t bits, std::chrono::nanoseconds limit) noexcept override;
   void wake(std::uint32_t bits) noexcept override;

@@ -30,7 +30,7 @@ class Pair : public Stage {
   AccessResult fetch(const OfferedMemory& from, std::span<std::byte> to, std::uint64_t token) {
     AccessResult result = AccessResult::no_slot;
     EXPECT_TRUE(until([&] {
-      result = port(0).fetch(1, from, to, token, false);
+      result = port(0).fetch(1, from, to, token);
       return result != AccessResult::no_slot && result != AccessResult::lock_contended &&
              result != AccessResult::not_ready;
     }));
@@ -119,9 +119,9 @@ TEST(StagedMessages, arrive_after_a_flush_without_a_poll_of_their_sender) {
   constexpr std::uint64_t kCount = 40;
   std::uint64_t sent = 0;
   for (; sent < kCount; ++sent)
-    if (pair.port(0).send(Stage::to(1, sent), payload(8, sent), false) != SendResult::sent) break;
+    if (pair.port(0).send(Stage::to(1, sent), payload(8, sent)) != SendResult::sent) break;
   ASSERT_GT(sent, 1U);
-  ASSERT_TRUE(weft::test::until([&] { return pair.port(0).flush(false); }, [] {}));
+  ASSERT_TRUE(weft::test::until([&] { return pair.port(0).flush(); }, [] {}));
   // Nothing is left for who would carry it a moment later.
   if (auto* const holds = dynamic_cast<HoldsUnsent*>(&pair.port(0)); holds != nullptr) {
     std::vector<std::string> lines;

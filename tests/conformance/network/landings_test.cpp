@@ -22,7 +22,7 @@ class Landings : public ::testing::Test {
   AccessResult land(const RemoteLanding& to, Bytes from, const Offer& offer, std::uint64_t token) {
     AccessResult result = AccessResult::no_slot;
     EXPECT_TRUE(stage_.until([&] {
-      result = stage_.port(0).land(1, to, from, offer, token, false);
+      result = stage_.port(0).land(1, to, from, offer, token);
       return result != AccessResult::no_slot && result != AccessResult::lock_contended &&
              result != AccessResult::not_ready;
     }));

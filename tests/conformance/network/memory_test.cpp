@@ -63,11 +63,10 @@ class Memory : public ::testing::TestWithParam<bool> {  // allocated by the netw
     }
   }
   std::optional<Outcome> put(const RemoteMemory& to, Bytes from, const std::uint64_t* immediate = nullptr) {
-    return perform(
-        [&](std::uint64_t token) { return stage_.port(0).put(1, to, from, immediate, token, false); });
+    return perform([&](std::uint64_t token) { return stage_.port(0).put(1, to, from, immediate, token); });
   }
   std::optional<Outcome> get(const RemoteMemory& from, std::span<std::byte> to) {
-    return perform([&](std::uint64_t token) { return stage_.port(0).get(1, from, to, token, false); });
+    return perform([&](std::uint64_t token) { return stage_.port(0).get(1, from, to, token); });
   }
 
   Stage stage_{2};

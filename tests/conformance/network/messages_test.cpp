@@ -70,7 +70,7 @@ TEST(Messages, that_are_not_taken_stay_and_control_passes_them) {
   std::uint64_t sent = 0;
   // Until the network says no, or for a good while.
   ASSERT_TRUE(stage.until([&] {
-    const SendResult result = stage.port(0).send(Stage::to(1, sent), payload(8, sent), false);
+    const SendResult result = stage.port(0).send(Stage::to(1, sent), payload(8, sent));
     if (result == SendResult::sent) ++sent;
     return (result == SendResult::no_slot && sent >= 4) || sent == 400;
   }));
@@ -102,7 +102,7 @@ TEST(Messages, of_any_class_that_are_not_taken_hold_back_no_other) {
     stage.notes(1).takes = [&](std::uint64_t word) { return takes_all || word >= 1000; };
     std::uint64_t sent = 0;
     ASSERT_TRUE(stage.until([&] {
-      const SendResult result = stage.port(0).send(Stage::to(1, sent, held), payload(8, sent), false);
+      const SendResult result = stage.port(0).send(Stage::to(1, sent, held), payload(8, sent));
       if (result == SendResult::sent) ++sent;
       return (result == SendResult::no_slot && sent >= 2) || sent == 400;
     }));
@@ -131,8 +131,8 @@ TEST(Messages, that_wait_for_a_poll_come_in_the_order_of_their_urgency) {
     for (std::size_t count = 0; count < kEach; ++count)
       ASSERT_TRUE(weft::test::until(
           [&] {
-            return stage.port(0).send(Stage::to(1, static_cast<std::uint64_t>(traffic), traffic), {},
-                                      false) == SendResult::sent;
+            return stage.port(0).send(Stage::to(1, static_cast<std::uint64_t>(traffic), traffic), {}) ==
+                   SendResult::sent;
           },
           [] {}));
   ASSERT_TRUE(weft::test::until([&] { return !stage.notes(1).arrivals.empty(); }, [&] { stage[1].poll(); }));
@@ -173,16 +173,16 @@ TEST(Messages, to_a_device_that_is_not_open_yet_are_not_ready) {
   Rank sender(hub, 0, attributes);
   Rank late(hub, 1, attributes, true);
   for (int round = 0; round < 50; ++round) {
-    const SendResult result = sender.port->send(Stage::to(1, 7), payload(8, 7), false);
+    const SendResult result = sender.port->send(Stage::to(1, 7), payload(8, 7));
     EXPECT_TRUE(result == SendResult::not_ready || result == SendResult::lock_contended ||
                 result == SendResult::no_slot)
         << static_cast<int>(result);
     sender.poll();
   }
   late.open();
-  ASSERT_TRUE(weft::test::until(
-      [&] { return sender.port->send(Stage::to(1, 7), payload(8, 7), false) == SendResult::sent; },
-      [&] { sender.poll(), late.poll(); }));
+  ASSERT_TRUE(
+      weft::test::until([&] { return sender.port->send(Stage::to(1, 7), payload(8, 7)) == SendResult::sent; },
+                        [&] { sender.poll(), late.poll(); }));
   ASSERT_TRUE(weft::test::until([&] { return late.notes.arrivals.size() == 1; },
                                 [&] { sender.poll(), late.poll(); }));
   ASSERT_TRUE(weft::test::until([&] { return sender.port->drained() && late.port->drained(); },
@@ -196,7 +196,7 @@ TEST(Messages, to_a_handle_follow_what_its_owner_says_of_it) {
   Outgoing outgoing = Stage::to(1, word);
   outgoing.to_handle = true;
   const auto answers = [&](SendResult expected) {
-    return stage.until([&] { return stage.port(0).send(outgoing, payload(8, 1), false) == expected; });
+    return stage.until([&] { return stage.port(0).send(outgoing, payload(8, 1)) == expected; });
   };
   ASSERT_TRUE(answers(SendResult::not_ready));
   EXPECT_TRUE(stage.notes(1).arrivals.empty());
@@ -240,8 +240,7 @@ TEST(Messages, of_many_threads_arrive_once_each) {
       for (std::uint64_t number = 0; number < kEach; ++number) {
         const std::uint64_t word = static_cast<std::uint64_t>(thread) * kEach + number;
         const auto bytes = payload(8 + word % 40, word);
-        while (stage.port(0).send(Stage::to(1, word), bytes, false) != SendResult::sent)
-          std::this_thread::yield();
+        while (stage.port(0).send(Stage::to(1, word), bytes) != SendResult::sent) std::this_thread::yield();
       }
       --running;
     });
@@ -269,14 +268,14 @@ TEST(Messages, end_a_park_and_so_does_a_wake) {
     return std::thread([&] {
       while (!stop && stage.notes(1).arrivals.size() < 2) {
         const std::uint32_t token = stage.port(1).park_token();
-        if (stage[1].poll() != 0 || !stage.port(1).prepare_park(false)) continue;
+        if (stage[1].poll() != 0 || !stage.port(1).prepare_park()) continue;
         stage.port(1).park(token, 1, std::chrono::seconds(20));
       }
     });
   };
   std::atomic<bool> stop{false};
   std::thread sleeper = sleep_until_more(stop);
-  while (stage.port(0).send(Stage::to(1, 2), payload(8, 2), false) != SendResult::sent) stage[0].poll();
+  while (stage.port(0).send(Stage::to(1, 2), payload(8, 2)) != SendResult::sent) stage[0].poll();
   // Networks with credits of their own need the sender's polls as well.
   std::atomic<bool> joined{false};
   std::thread poller([&] {

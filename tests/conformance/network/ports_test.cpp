@@ -61,7 +61,7 @@ TEST(Ports, carry_messages_whether_one_thread_uses_them_or_many_and_after_each_c
     for (int each = 0; each < 40; ++each, ++word)
       ASSERT_EQ(stage.send(0, Stage::to(1, word), payload(8, word)), SendResult::sent) << exclusive;
     ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == word; })) << exclusive;
-    ASSERT_TRUE(stage.until([&] { return stage.port(1).prepare_park(false); })) << exclusive;
+    ASSERT_TRUE(stage.until([&] { return stage.port(1).prepare_park(); })) << exclusive;
   }
 }
 
@@ -72,13 +72,13 @@ TEST(Ports, deliver_no_more_than_a_poll_asks_for_and_the_rest_with_later_polls) 
   ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1; }));
   for (std::uint64_t word = 0; word < kCount; ++word)
     ASSERT_TRUE(weft::test::until(
-        [&] { return stage.port(0).send(Stage::to(1, word), payload(8, word), false) == SendResult::sent; },
+        [&] { return stage.port(0).send(Stage::to(1, word), payload(8, word)) == SendResult::sent; },
         [&] { stage[0].poll(); }));
   Notes& notes = stage.notes(1);
   ASSERT_TRUE(weft::test::until(
       [&] {
         const std::size_t before = notes.arrivals.size();
-        const std::size_t delivered = stage.port(1).poll(notes, 1, false);
+        const std::size_t delivered = stage.port(1).poll(notes, 1);
         EXPECT_EQ(notes.arrivals.size() - before, delivered) << "a poll returns what it has delivered";
         EXPECT_LE(delivered, 3U) << "about as many as it was asked for, from one lane";
         return notes.arrivals.size() == kCount + 1;
@@ -106,7 +106,7 @@ TEST(Ports, name_the_peers_that_have_not_consumed_what_was_sent) {
   stage.notes(1).takes = [&](std::uint64_t) { return takes; };
   std::uint64_t sent = 0;
   ASSERT_TRUE(stage.until([&] {
-    if (stage.port(0).send(Stage::to(1, sent), payload(8, sent), false) == SendResult::sent) ++sent;
+    if (stage.port(0).send(Stage::to(1, sent), payload(8, sent)) == SendResult::sent) ++sent;
     return sent == 3;
   }));
   ASSERT_EQ(stage.send(0, Stage::to(2, 0), payload(8, 0)), SendResult::sent);
@@ -144,7 +144,7 @@ TEST(Ports, quiesce_when_the_delivery_of_another_thread_has_ended) {
     return true;
   };
   ASSERT_TRUE(weft::test::until(
-      [&] { return stage.port(0).send(Stage::to(1, 2), payload(8, 2), false) == SendResult::sent; },
+      [&] { return stage.port(0).send(Stage::to(1, 2), payload(8, 2)) == SendResult::sent; },
       [&] { stage[0].poll(); }));
   std::atomic<bool> stops{false};
   std::thread deliverer([&] {
@@ -210,7 +210,7 @@ TEST(Ranks, learn_that_a_peer_is_closing_and_that_it_has_left) {
     EXPECT_FALSE(network.has_failed(1)) << "it has left in order";
   }
   network.peer_departed(1);
-  ASSERT_TRUE(stage.until([&] { return stage.port(0).reclaim(1, false); }));
+  ASSERT_TRUE(stage.until([&] { return stage.port(0).reclaim(1); }));
   EXPECT_EQ(stage.send(0, Stage::to(1, 2), payload(8, 2)), SendResult::peer_left);
   ASSERT_EQ(stage.send(0, Stage::to(2, 3), payload(8, 3)), SendResult::sent) << "others are as they were";
   ASSERT_TRUE(stage.until([&] { return stage.drained(); }));
@@ -224,7 +224,7 @@ TEST(Ranks, that_leave_do_not_take_along_the_messages_that_they_have_left) {
     GTEST_SKIP() << "a rank of this network stays until its messages have been consumed";
   for (std::uint64_t word = 2; word < 5; ++word)
     ASSERT_TRUE(weft::test::until(
-        [&] { return stage.port(0).send(Stage::to(1, word), payload(8, word), false) == SendResult::sent; },
+        [&] { return stage.port(0).send(Stage::to(1, word), payload(8, word)) == SendResult::sent; },
         [&] { stage[0].poll(); }));
   stage.leave(0);
   ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 4; }));

@@ -87,7 +87,7 @@ struct Rank {
     port.reset();
   }
   void open() { port = network->open_port(0, path); }
-  std::size_t poll() { return port != nullptr ? port->poll(notes, 64, false) : 0; }
+  std::size_t poll() { return port != nullptr ? port->poll(notes, 64) : 0; }
 
   core::PacketPool pool{32};
   std::unique_ptr<bootstrap::Bootstrap> bootstrap;
@@ -130,7 +130,7 @@ class Stage {
   /// Sends with patience; the answer that is not a matter of time.
   SendResult send(int from, const Outgoing& outgoing, Bytes payload) {
     SendResult result = SendResult::no_slot;
-    EXPECT_TRUE(until([&] { return is_final(result = port(from).send(outgoing, payload, false)); }));
+    EXPECT_TRUE(until([&] { return is_final(result = port(from).send(outgoing, payload)); }));
     return result;
   }
   SendResult send_packet(int from, const Outgoing& outgoing, Bytes payload) {
@@ -138,9 +138,8 @@ class Stage {
     EXPECT_TRUE(until([&] { return static_cast<bool>(packet = (*this)[from].pool.get()); }));
     if (!payload.empty()) std::memcpy(packet.data(), payload.data(), payload.size());
     SendResult result = SendResult::no_slot;
-    EXPECT_TRUE(until([&] {
-      return is_final(result = port(from).send_packet(outgoing, packet.index(), payload.size(), false));
-    }));
+    EXPECT_TRUE(until(
+        [&] { return is_final(result = port(from).send_packet(outgoing, packet.index(), payload.size())); }));
     if (result == SendResult::sent) packet.release();
     return result;
   }
@@ -158,8 +157,7 @@ class Stage {
     for (std::uint16_t id = 0; id < count; ++id) {
       Outgoing outgoing = Stage::to(to, detail::handle_word(RemoteCompletion(id, 1, 0), 0));
       outgoing.to_handle = true;
-      if (!until([&] { return port(from).send(outgoing, payload(8, id), false) == SendResult::sent; }))
-        return false;
+      if (!until([&] { return port(from).send(outgoing, payload(8, id)) == SendResult::sent; })) return false;
     }
     return true;
   }

@@ -24,7 +24,7 @@ class ColdLanes : public testing::Test {
   void send_as_if_hot() {
     EXPECT_EQ(lane_->control->cold.load(), 1U) << "a lane is cold before the barrier";
     lane_->control->cold.store(0);
-    EXPECT_EQ(stage_.port(0).send(Stage::to(1, 2), {}, false), SendResult::sent);
+    EXPECT_EQ(stage_.port(0).send(Stage::to(1, 2), {}), SendResult::sent);
     lane_->control->cold.store(1);
   }
   static constexpr std::size_t kRanks = 20;
@@ -39,7 +39,7 @@ TEST_F(ColdLanes, are_looked_at_again_before_a_thread_parks) {
       if (kind != BarrierOf::job || ++barriers > 1) return;
       send_as_if_hot();
     });
-    EXPECT_FALSE(stage_.port(1).prepare_park(false)) << "a message has come: the thread must not sleep";
+    EXPECT_FALSE(stage_.port(1).prepare_park()) << "a message has come: the thread must not sleep";
   }
   EXPECT_EQ(barriers, 1) << "senders may be in other processes";
   EXPECT_TRUE(stage_.until([&] { return stage_.notes(1).arrivals.size() == 2; }));

@@ -25,7 +25,7 @@ TEST(UnsentMessages, are_told_with_their_time) {
   for (int tries = 0; lines.empty() && tries < 1000; ++tries) {
     StandingClock clock;
     for (std::uint64_t word = 1; word <= 3; ++word)
-      static_cast<void>(stage.port(0).send(Stage::to(1, word), {}, false));
+      static_cast<void>(stage.port(0).send(Stage::to(1, word), {}));
     clock.advance(2'500'000'000);
     port->describe_unsent(lines);
     if (!clock.stood()) lines.clear();

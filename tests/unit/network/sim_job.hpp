@@ -76,7 +76,7 @@ class Job {
 
   void poll(int rank) {
     const auto at = static_cast<std::size_t>(rank);
-    ports[at]->poll(*inboxes[at], 64, true);
+    ports[at]->poll(*inboxes[at], 64);
   }
   void poll_all(int times = 1) {
     for (; times > 0; --times)
@@ -88,7 +88,7 @@ class Job {
 
   SendResult send(int from, int to, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {
     const std::byte payload[3] = {std::byte{1}, std::byte{2}, std::byte{3}};
-    return port(from).send({to, 0, traffic, kChannel, false, word}, payload, true);
+    return port(from).send({to, 0, traffic, kChannel, false, word}, payload);
   }
   /// Polls the sender until the message is on its way.
   void send_patiently(int from, int to, std::uint64_t word, TrafficClass traffic = TrafficClass::data) {

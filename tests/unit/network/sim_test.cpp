@@ -103,7 +103,7 @@ TEST(SimNetwork, gives_packets_back_when_their_reader_is_done) {
   job.inbox(1).keep = true;
   for (const std::uint32_t index : {3U, 5U}) {
     std::fill_n(packets.base + index * packets.stride, 100, std::byte{2});
-    ASSERT_EQ(job.port(0).send_packet({1, 0, TrafficClass::data, kChannel, false, index}, index, 100, true),
+    ASSERT_EQ(job.port(0).send_packet({1, 0, TrafficClass::data, kChannel, false, index}, index, 100),
               SendResult::sent);
   }
   EXPECT_EQ(job.network(0).reclaim_packets(indices), 0U);
@@ -121,7 +121,7 @@ TEST(SimNetwork, shows_handles_late) {
   Job job(2, patient({{"sim_stale", "50"}}));
   const auto send = [&] {
     const std::uint64_t word = std::uint64_t{7} << 48 | std::uint64_t{2} << 32;
-    return job.port(0).send({1, 0, TrafficClass::data, kChannel, true, word}, {}, true);
+    return job.port(0).send({1, 0, TrafficClass::data, kChannel, true, word}, {});
   };
   const auto changes_to = [&](SendResult before, SendResult after) {
     int old_answers = 0;
@@ -149,8 +149,8 @@ TEST(SimNetwork, leaves_accesses_to_the_core_when_asked_to) {
   Job job(2, {{"sim_rma", "no"}});
   EXPECT_FALSE(job.port(0).capabilities().can_read);
   EXPECT_EQ(job.port(0).capabilities().immediate_bytes, 0U);
-  EXPECT_EQ(job.port(0).put(1, {}, {}, nullptr, 1, true), AccessResult::unsupported);
-  EXPECT_EQ(job.port(0).get(1, {}, {}, 1, true), AccessResult::unsupported);
+  EXPECT_EQ(job.port(0).put(1, {}, {}, nullptr, 1), AccessResult::unsupported);
+  EXPECT_EQ(job.port(0).get(1, {}, {}, 1), AccessResult::unsupported);
 }
 
 TEST(SimNetwork, shows_a_death_after_its_time) {
@@ -185,11 +185,11 @@ TEST(SimNetwork, delivers_what_a_rank_has_sent_before_it_left) {
 
 TEST(SimNetwork, keeps_waiting_threads_polling_while_something_is_under_way) {
   Job job(2, {{"sim_delay", "1000"}, {"sim_refuse", "0"}});
-  EXPECT_TRUE(job.port(1).prepare_park(true));
+  EXPECT_TRUE(job.port(1).prepare_park());
   while (job.send(0, 1, 1) != SendResult::sent) continue;
-  EXPECT_FALSE(job.port(1).prepare_park(true));
+  EXPECT_FALSE(job.port(1).prepare_park());
   while (job.inbox(1).words.empty()) job.poll(1);
-  EXPECT_TRUE(job.port(1).prepare_park(true));
+  EXPECT_TRUE(job.port(1).prepare_park());
 }
 
 TEST(SimNetwork, wakes_parked_threads_when_something_is_sent) {

@@ -50,7 +50,7 @@ class Sent {
     if (in_packet)
       EXPECT_EQ(stage_.send_packet(0, outgoing, bytes), network::SendResult::sent);
     else
-      EXPECT_EQ(stage_.port(0).send(outgoing, bytes, false), network::SendResult::sent);
+      EXPECT_EQ(stage_.port(0).send(outgoing, bytes), network::SendResult::sent);
   }
   ~Sent() { stage_.notes(1).takes = nullptr; }
   [[nodiscard]] ExampleBytes slot(std::size_t bytes) const { return bytes_at(slot_, bytes); }

@@ -63,7 +63,7 @@ void DeviceFailures::handle(std::uint32_t failures, Caller caller) noexcept {
       reclaiming_.leave();
       return;
     }
-    const bool is_complete = reclaim(caller);
+    const bool is_complete = reclaim();
     operations_.rendezvous.complete_lost_operations(buried_.get());
     operations_.one_sided.requests().complete_lost(buried_.get());
     if (is_complete) handled_.store(failures, std::memory_order_relaxed);
@@ -81,14 +81,14 @@ void DeviceFailures::handle(std::uint32_t failures, Caller caller) noexcept {
 }
 
 /// Gives up what the port keeps for peers that have left. Returns true when that is done for all of them.
-bool DeviceFailures::reclaim(Caller caller) noexcept {
+bool DeviceFailures::reclaim() noexcept {
   const PeerFailures& peers = runtime_.failures();
   bool is_complete = true;
   for (std::size_t place = 0; place < peers.left_count(); ++place) {
     const int peer = peers.left_at(place);
     std::atomic<bool>& is_buried = buried_[peer];
     if (is_buried.load(std::memory_order_relaxed)) continue;
-    if (!port_->reclaim(peer, caller.exclusive)) {
+    if (!port_->reclaim(peer)) {
       is_complete = false;
       continue;
     }

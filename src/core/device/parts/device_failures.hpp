@@ -60,7 +60,7 @@ class DeviceFailures {
 
  private:
   void handle(std::uint32_t failures, Caller caller) noexcept;
-  [[nodiscard]] bool reclaim(Caller caller) noexcept;
+  [[nodiscard]] bool reclaim() noexcept;
   void end_what_needs_all_ranks(Caller caller) noexcept;
   void expect_nothing_of_peers() noexcept;
 

@@ -111,7 +111,6 @@ Status OneSided::attempt_located(Request& request, const Origin& origin, bool& i
 /// Attempts an access by the network. `is_reached` becomes false when the network cannot reach the region.
 Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& is_reached) noexcept {
   using namespace request_word;
-  const Caller caller = origin.caller;
   const AccessOptions& options = request.options;
   const RemoteRegion& region = request.where.region;
   const bool is_put = request.operation == Operation::put;
@@ -128,10 +127,9 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
   request.is_signalled = select_signal(facts) == SignalBy::immediate;
   request.word.fetch_or(kAtNetwork, std::memory_order_relaxed);
   const std::uint64_t token = word_of(request.name());
-  const AccessResult result =
-      is_put ? context_.port->put(peer, memory, {request.data, request.size},
-                                  request.is_signalled ? &immediate : nullptr, token, caller)
-             : context_.port->get(peer, memory, {request.data, request.size}, token, caller);
+  const AccessResult result = is_put ? context_.port->put(peer, memory, {request.data, request.size},
+                                                          request.is_signalled ? &immediate : nullptr, token)
+                                     : context_.port->get(peer, memory, {request.data, request.size}, token);
   switch (result) {
     case AccessResult::done:
       return requests_.finish_in_post(request, Outcome::ok);

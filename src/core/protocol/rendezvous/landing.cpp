@@ -119,12 +119,11 @@ void RendezvousSender::on_clear_to_put(const Message& arrival, network::Sink& si
   streaming_.add(*request);
 }
 
-Step RendezvousSender::put(Request& request, Caller caller) noexcept {
+Step RendezvousSender::put(Request& request) noexcept {
   const std::uint64_t token = kPutToken | word_of({request.index, request.state.generation()});
   // After the call another thread may have ended the request.
   const int peer = request.peer.load(std::memory_order_relaxed);
-  switch (context_.port->land(peer, request.landing, {request.data, request.wanted}, request.offer, token,
-                              caller)) {
+  switch (context_.port->land(peer, request.landing, {request.data, request.wanted}, request.offer, token)) {
     case AccessResult::posted:  // put_completed() continues
       return Step::finished;
     case AccessResult::done:

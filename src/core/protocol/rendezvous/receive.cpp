@@ -62,7 +62,7 @@ Step RendezvousReceiver::advance(Incoming& incoming, Caller caller) noexcept {
       return deliver_and_answer(incoming, caller);
     }
     case Incoming::State::fetching:
-      return fetch_by_network(incoming, caller);
+      return fetch_by_network(incoming);
     case Incoming::State::landed:
       admission_.less_to_fetch(incoming, incoming.wanted);
       return deliver_and_answer(incoming, caller);
@@ -113,7 +113,7 @@ Step RendezvousReceiver::deliver_and_answer(Incoming& incoming, Caller caller) n
   return answered == Step::finished ? answered : Step::moved;
 }
 
-Step RendezvousReceiver::fetch_by_network(Incoming& incoming, Caller caller) noexcept {
+Step RendezvousReceiver::fetch_by_network(Incoming& incoming) noexcept {
   using network::AccessResult;
   const Rts& rts = incoming.rts;
   const std::uint32_t generation = incoming.generation.load(std::memory_order_relaxed);
@@ -123,7 +123,7 @@ Step RendezvousReceiver::fetch_by_network(Incoming& incoming, Caller caller) noe
   landing_.fetch_add(1, std::memory_order_relaxed);
   const AccessResult result =
       context_.port->fetch(incoming.peer, {rts.address, rts.key, 0, static_cast<std::uint8_t>(rts.device)},
-                           {incoming.buffer, incoming.wanted}, token, caller);
+                           {incoming.buffer, incoming.wanted}, token);
   if (result == AccessResult::posted) return Step::finished;  // fetch_completed() continues
   landing_.fetch_sub(1, std::memory_order_relaxed);
   switch (result) {

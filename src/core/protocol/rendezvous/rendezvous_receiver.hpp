@@ -82,7 +82,7 @@ class RendezvousReceiver {
   void confirm_cancel(Incoming& incoming, int peer, const Cancel& cancel) noexcept;
   Step advance(Incoming& incoming, Caller caller) noexcept;
   [[nodiscard]] bool read_some(Incoming& incoming) noexcept;
-  Step fetch_by_network(Incoming& incoming, Caller caller) noexcept;
+  Step fetch_by_network(Incoming& incoming) noexcept;
   Step open_landing(Incoming& incoming, Caller caller) noexcept;
   Step end_landing(Incoming& incoming) noexcept;
   void close_landing(Incoming& incoming) noexcept;

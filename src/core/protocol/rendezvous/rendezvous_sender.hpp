@@ -124,7 +124,7 @@ class RendezvousSender {
   [[nodiscard]] Request* take_answered(const Message& arrival, network::Sink& sink) noexcept;
   void end(Request& request, Outcome outcome) noexcept;
   Step stream(Request& request, Caller caller) noexcept;
-  Step put(Request& request, Caller caller) noexcept;
+  Step put(Request& request) noexcept;
   [[nodiscard]] static bool names(const Request& request, const Completion& object) noexcept;
 
   const Context& context_;

@@ -141,7 +141,7 @@ Step RendezvousSender::stream(Request& request, Caller caller) noexcept {
 
 std::size_t RendezvousSender::step(Caller caller) noexcept {
   return streaming_.run(counts_.working, [&](Request& request) {
-    return request.is_put ? put(request, caller) : stream(request, caller);
+    return request.is_put ? put(request) : stream(request, caller);
   });
 }
 

@@ -130,6 +130,6 @@ std::size_t Polling::poll_lane(std::uint32_t index, Sink& sink, std::size_t limi
 }
 
 // Here, so that a poll costs one call.
-std::size_t ShmPort::poll(Sink& sink, std::size_t limit, bool) noexcept { return polling_.poll(sink, limit); }
+std::size_t ShmPort::poll(Sink& sink, std::size_t limit) noexcept { return polling_.poll(sink, limit); }
 
 }  // namespace weft::network::shm

@@ -47,7 +47,7 @@ bool ShmPort::has_left_slow(int peer) noexcept {
   return found != nullptr ? found->has_left() : shared_.peers->departed(peer);
 }
 
-bool ShmPort::reclaim(int peer, bool) noexcept {
+bool ShmPort::reclaim(int peer) noexcept {
   const Peer* const known = shared_.peers->known(peer);
   // Nothing was ever sent to a peer without a contact, and none will be once it has departed.
   const bool is_stranger = known == nullptr && shared_.peers->departed(peer);

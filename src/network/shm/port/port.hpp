@@ -36,18 +36,17 @@ class ShmPort final : public Port {
     sends_.set_exclusive(exclusive);
     polling_.lanes().set_exclusive(exclusive);
   }
-  SendResult send(const Outgoing& outgoing, Bytes payload, bool) noexcept override;
-  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                         bool) noexcept override;
+  SendResult send(const Outgoing& outgoing, Bytes payload) noexcept override;
+  SendResult send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept override;
   bool read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept override {
     return access_.read(peer, address, local);
   }
-  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*, std::uint64_t,
-                   bool) noexcept override {
+  AccessResult put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t*,
+                   std::uint64_t) noexcept override {
     return access_.put(peer, to, from);
   }
-  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to, std::uint64_t,
-                   bool) noexcept override {
+  AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t) noexcept override {
     return access_.get(peer, from, to);
   }
   AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
@@ -58,9 +57,9 @@ class ShmPort final : public Port {
     const Peer* const known = shared_.peers->known(peer);
     return known != nullptr ? known->has_left() : has_left_slow(peer);
   }
-  bool reclaim(int peer, bool) noexcept override;
-  std::size_t poll(Sink& sink, std::size_t limit, bool) noexcept override;
-  bool prepare_park(bool) noexcept override { return polling_.doorbell().prepare_park(); }
+  bool reclaim(int peer) noexcept override;
+  std::size_t poll(Sink& sink, std::size_t limit) noexcept override;
+  bool prepare_park() noexcept override { return polling_.doorbell().prepare_park(); }
   [[nodiscard]] std::uint32_t park_token() const noexcept override {
     return polling_.doorbell().park_token();
   }

@@ -154,13 +154,12 @@ SendResult SendLanes::send(const Outgoing& outgoing, std::size_t slots, std::uin
   return SendResult::sent;
 }
 
-SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload, bool) noexcept {
+SendResult ShmPort::send(const Outgoing& outgoing, Bytes payload) noexcept {
   return sends_.send(outgoing, slots_for(payload.size()), payload.size(), SlotKind::message,
                      [&](Slot& slot) { write_payload(&slot, payload); });
 }
 
-SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size,
-                                bool) noexcept {
+SendResult ShmPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept {
   const Mapping& own = shared_.segment->mapping();
   std::byte* const data =
       own.base() + own.header().packets_offset + sizeof(PacketHeader) + packet * own.header().packet_stride;

@@ -40,9 +40,9 @@ TEST_F(IbvCards, OfAnotherJobAreIgnored) {
 
 TEST_F(IbvCards, OfAnotherQueuePairThanTheOneThatIsKnownAreIgnored) {
   Stage stage(2, settings());
-  const auto attempt = [&] { return stage.port(1).send(Stage::to(0, 1), payload(8, 1), false); };
+  const auto attempt = [&] { return stage.port(1).send(Stage::to(0, 1), payload(8, 1)); };
   // Rank 1 hears of rank 0, which hears nothing: its queue pair does not receive yet.
-  ASSERT_EQ(stage.port(0).send(Stage::to(1, 2), payload(8, 2), false), SendResult::not_ready);
+  ASSERT_EQ(stage.port(0).send(Stage::to(1, 2), payload(8, 2)), SendResult::not_ready);
   stage[0].poll();
   for (int round = 0; round < 10; ++round) {
     EXPECT_EQ(attempt(), SendResult::not_ready);
@@ -60,8 +60,7 @@ TEST_F(IbvCards, OfAnotherQueuePairThanTheOneThatIsKnownAreIgnored) {
 TEST_F(IbvCards, OfMorePeersThanTheyHaveRoomsForAllArrive) {
   constexpr int kRanks = 70;
   Stage stage(kRanks, settings({{"ibv_credits", "8"}}));
-  for (int to = 1; to < kRanks; ++to)
-    static_cast<void>(stage.port(0).send(Stage::to(to, 1), payload(8, 1), false));
+  for (int to = 1; to < kRanks; ++to) static_cast<void>(stage.port(0).send(Stage::to(to, 1), payload(8, 1)));
   for (int to = 1; to < kRanks; ++to)
     ASSERT_EQ(stage.send(0, Stage::to(to, 1), payload(8, 1)), SendResult::sent);
   EXPECT_TRUE(stage.until([&] {

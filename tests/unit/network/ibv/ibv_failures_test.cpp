@@ -66,7 +66,7 @@ TEST_F(IbvFailures, AGreetingWithManyHandlesDoesNotWriteIntoTheNext) {
   Fabric::instance().set({.no_receiver = 1});
   for (int round = 0; round < 200; ++round) {
     for (const int to : {1, 2})
-      EXPECT_NE(stage.port(0).send(Stage::to(to, 1), payload(8, 1), false), SendResult::sent);
+      EXPECT_NE(stage.port(0).send(Stage::to(to, 1), payload(8, 1)), SendResult::sent);
     stage.poll();
   }
   Fabric::instance().set({});
@@ -82,10 +82,10 @@ TEST_F(IbvFailures, APeerForWhichNothingCanBeMadeIsLostAndStaysSo) {
     EXPECT_NE(testing::internal::GetCapturedStderr().find("its address cannot be used"), std::string::npos);
     // The peer's cards come to nothing, and others are reached.
     for (int round = 0; round < 200; ++round) {
-      static_cast<void>(stage.port(1).send(Stage::to(0, 2), payload(8, 2), false));
+      static_cast<void>(stage.port(1).send(Stage::to(0, 2), payload(8, 2)));
       stage.poll();
     }
-    EXPECT_TRUE(stage.port(0).reclaim(1, false));
+    EXPECT_TRUE(stage.port(0).reclaim(1));
     ASSERT_EQ(stage.send(0, Stage::to(2, 3), payload(8, 3)), SendResult::sent);
     EXPECT_TRUE(stage.until([&] { return stage.notes(2).arrivals.size() == 1; }));
   }
@@ -96,13 +96,13 @@ TEST_F(IbvFailures, WhatAPeerHasSentBeforeItsEndArrives) {
   Stage stage(2, settings({{"ibv_credits", "256"}}));
   meet(stage);
   const auto send_all = [&](std::uint64_t& sent) {
-    if (stage.port(1).send(Stage::to(0, sent), payload(400, sent), false) == SendResult::sent) ++sent;
+    if (stage.port(1).send(Stage::to(0, sent), payload(400, sent)) == SendResult::sent) ++sent;
     stage[1].poll();
     return sent == kMessages;
   };
   std::uint64_t sent = 0;
   ASSERT_TRUE(weft::test::until([&] { return send_all(sent); }, [] {}));
-  static_cast<void>(stage.port(0).reclaim(1, false));
+  static_cast<void>(stage.port(0).reclaim(1));
   // Nothing comes from now on.
   Fabric::instance().set({.hides_completions = true});
   EXPECT_TRUE(stage.until([&] { return stage.notes(0).arrivals.size() == kMessages; }));
@@ -129,14 +129,13 @@ TEST_F(IbvFailures, NobodySleepsWhileCompletionsWait) {
   for (std::uint64_t word = 1; word < 15; ++word)
     for (const int to : {1, 2, 3})
       for (const TrafficClass traffic : {TrafficClass::data, TrafficClass::control}) {
-        if (stage.port(0).send(Stage::to(to, word, traffic), payload(400, word), false) == SendResult::sent)
-          ++sent;
+        if (stage.port(0).send(Stage::to(to, word, traffic), payload(400, word)) == SendResult::sent) ++sent;
         stage[0].poll();
       }
   ASSERT_GT(sent, 64U);
   Fabric::instance().set({});
   const std::uint32_t token = stage.port(0).park_token();
-  static_cast<void>(stage.port(0).prepare_park(false));
+  static_cast<void>(stage.port(0).prepare_park());
   EXPECT_TRUE(stage.port(0).park(token, 1, std::chrono::milliseconds(1)));
 }
 
@@ -148,11 +147,11 @@ TEST_F(IbvFailures, AFetchThatFindsTheQueueFullRegistersNothing) {
   const Offer offer = stage.port(1).offer(0, memory);
   Fabric::instance().set({.no_receiver = 1, .refuse_registrations = 1});
   for (std::uint64_t word = 1; word < 100; ++word) {
-    static_cast<void>(stage.port(0).send(Stage::to(1, word), payload(400, word), false));
+    static_cast<void>(stage.port(0).send(Stage::to(1, word), payload(400, word)));
     stage[0].poll();
   }
   const OfferedMemory from{reinterpret_cast<std::uint64_t>(memory.data()), offer.key, 0, 0};
-  EXPECT_EQ(stage.port(0).fetch(1, from, room, 7, false), AccessResult::no_slot);
+  EXPECT_EQ(stage.port(0).fetch(1, from, room, 7), AccessResult::no_slot);
   Fabric::instance().set({});
   EXPECT_TRUE(stage.until([&] { return stage.drained(); }));
   stage.port(1).end_offer(0, offer);

@@ -49,7 +49,7 @@ class IbvLandings : public OverDouble {
   [[nodiscard]] AccessResult attempt(std::uint64_t number) {
     const Put& put = puts_[number];
     return stage_.port(0).land(1, {put.landing.address, put.landing.key, number, 0}, put.memory, put.offer,
-                               number, false);
+                               number);
   }
   void land_all() {
     for (std::uint64_t number = 0; number < puts_.size(); ++number) {
@@ -90,7 +90,7 @@ TEST_F(IbvLandings, AreFilledWhileTheReceiverTakesNoMessages) {
   stage_.notes(1).takes = [&](std::uint64_t) { return takes; };
   std::uint64_t sent = 0;
   for (int round = 0; round < 2000; ++round) {
-    if (stage_.port(0).send(Stage::to(1, sent + 1), payload(400, sent), false) == SendResult::sent) ++sent;
+    if (stage_.port(0).send(Stage::to(1, sent + 1), payload(400, sent)) == SendResult::sent) ++sent;
     stage_.poll();
   }
   land_all();
@@ -123,7 +123,7 @@ TEST_F(IbvLandings, AreNotWrittenAnyMoreOnceTheSenderHasBeenGivenUp) {
   ASSERT_EQ(attempt(0), AccessResult::posted);
   testing::internal::CaptureStderr();
   stage_[1].network->peer_departed(0);
-  ASSERT_TRUE(stage_.until([&] { return stage_.port(1).reclaim(0, false); }));
+  ASSERT_TRUE(stage_.until([&] { return stage_.port(1).reclaim(0); }));
   stage_.port(1).close_landing(0, puts_[0].landing);
   puts_[0].landing = {};
   Fabric::instance().set({});
@@ -180,7 +180,7 @@ TEST_F(IbvOffers, AreReadFromAnyPlaceOn) {
   const Offer offer = stage.port(1).offer(0, memory);
   std::vector<std::byte> room(100);
   const OfferedMemory from{reinterpret_cast<std::uint64_t>(memory.data()), offer.key, kBytes - 100, 0};
-  ASSERT_EQ(stage.port(0).fetch(1, from, room, 7, false), AccessResult::posted);
+  ASSERT_EQ(stage.port(0).fetch(1, from, room, 7), AccessResult::posted);
   EXPECT_TRUE(stage.until([&] { return !stage.notes(0).ended.empty(); }));
   EXPECT_TRUE(std::ranges::equal(room, std::span(memory).last(100)));
   stage.port(1).end_offer(0, offer);
@@ -197,7 +197,7 @@ TEST_F(IbvOffers, ThatHaveEndedAreNotReadAnyMore) {
   std::vector<std::byte> room(kBytes);
   testing::internal::CaptureStderr();
   const OfferedMemory from{reinterpret_cast<std::uint64_t>(memory.data()), offer.key, 0, 0};
-  ASSERT_EQ(stage.port(0).fetch(1, from, room, 7, false), AccessResult::posted);
+  ASSERT_EQ(stage.port(0).fetch(1, from, room, 7), AccessResult::posted);
   EXPECT_TRUE(stage.until([&] { return !stage.notes(0).ended.empty(); }));
   static_cast<void>(testing::internal::GetCapturedStderr());
   EXPECT_EQ(stage.notes(0).ended[7], Outcome::peer_failed);

@@ -24,7 +24,7 @@ TEST_F(IbvLocks, OfAProviderAreNotContendedByThreadsThatPostAndPoll) {
   const auto post = [&](std::uint64_t first) {
     const auto bytes = payload(400, first);
     for (std::uint64_t word = first; word < first + kMessages;) {
-      if (stage.port(0).send(Stage::to(1, word), bytes, false) == SendResult::sent) {
+      if (stage.port(0).send(Stage::to(1, word), bytes) == SendResult::sent) {
         ++word;
         ++sent;
       } else {

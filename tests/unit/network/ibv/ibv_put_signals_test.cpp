@@ -72,7 +72,7 @@ TEST_F(IbvPutSignals, OfMorePutsThanThereAreBuffersArriveWhenTheOwnerPolls) {
   // The owner does not poll until its receive buffers are used up.
   while (token < kPuts && refused < 1000) {
     stage_[0].poll();
-    if (stage_.port(0).put(1, at(regions_[1]), bytes, &token, token, false) == AccessResult::posted)
+    if (stage_.port(0).put(1, at(regions_[1]), bytes, &token, token) == AccessResult::posted)
       ++token;
     else if (token != 0)
       ++refused;

@@ -30,7 +30,7 @@ TEST_F(IbvRegionAccesses, ThatAreStaleAreRefusedAndThoseUnderWayAtBothEndsAreCar
       ASSERT_EQ(put(0, stale, source, token + 100), AccessResult::posted);
       AccessResult result = AccessResult::no_slot;
       ASSERT_TRUE(stage_.until([&] {
-        result = stage_.port(0).get(1, at(regions_[1]), gets[token - first], token + 200, false);
+        result = stage_.port(0).get(1, at(regions_[1]), gets[token - first], token + 200);
         return result == AccessResult::posted;
       }));
       ++token;
@@ -89,9 +89,9 @@ TEST_F(IbvRegionAccesses, GoByMessagesWhereNoQueuePairCanBeMadeOrNoMemoryRegiste
   Stage other(2, settings());
   ASSERT_EQ(other.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
   Fabric::instance().set({.refuse_pairs = 3});
-  EXPECT_EQ(other.port(0).put(1, at(regions_[1]), bytes, nullptr, 1, false), AccessResult::unsupported);
+  EXPECT_EQ(other.port(0).put(1, at(regions_[1]), bytes, nullptr, 1), AccessResult::unsupported);
   Fabric::instance().set({});
-  EXPECT_EQ(other.port(0).put(1, at(regions_[1]), bytes, nullptr, 1, false), AccessResult::unsupported);
+  EXPECT_EQ(other.port(0).put(1, at(regions_[1]), bytes, nullptr, 1), AccessResult::unsupported);
   EXPECT_FALSE(other.port(0).has_left(1));
 }
 

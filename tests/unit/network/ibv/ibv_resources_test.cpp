@@ -34,7 +34,7 @@ class IbvResources : public OverDouble {
   /// Alone in its work request: urgent messages are not staged.
   static SendResult send_urgent(Stage& stage, int to, std::size_t size) {
     return answer_to(
-        [&] { return stage.port(0).send(Stage::to(to, 1, TrafficClass::urgent), payload(size, 1), false); });
+        [&] { return stage.port(0).send(Stage::to(to, 1, TrafficClass::urgent), payload(size, 1)); });
   }
 };
 
@@ -55,7 +55,7 @@ TEST_F(IbvResources, RoomsOfPacketsOfAnotherNetworkThatAreRefusedComeBack) {
   ASSERT_TRUE(packet);
   const auto attempt = [&] {
     return answer_to([&] {
-      return stage.port(0).send_packet(Stage::to(1, 1, TrafficClass::urgent), packet.index(), 1000, false);
+      return stage.port(0).send_packet(Stage::to(1, 1, TrafficClass::urgent), packet.index(), 1000);
     });
   };
   Fabric::instance().set({.refuse_sends = 1});
@@ -116,7 +116,7 @@ TEST_F(IbvResources, TheCompletionQueueDoesNotOverflow) {
   for (int count = 0; count < 60; ++count)
     for (int to = 1; to < kRanks; ++to) {
       static_cast<void>(send_urgent(stage, to, 300));
-      static_cast<void>(stage.port(0).send(Stage::to(to, 2), payload(300, 2), false));
+      static_cast<void>(stage.port(0).send(Stage::to(to, 2), payload(300, 2)));
       stage[0].poll();
     }
   Fabric::instance().set({});

@@ -48,7 +48,7 @@ class RegionPair : public OverDouble {
                                  const std::uint64_t* immediate = nullptr) {
     AccessResult result = AccessResult::no_slot;
     EXPECT_TRUE(stage_.until([&] {
-      result = stage_.port(rank).put(1 - rank, at(to), from, immediate, token, false);
+      result = stage_.port(rank).put(1 - rank, at(to), from, immediate, token);
       return result != AccessResult::no_slot && result != AccessResult::not_ready;
     }));
     return result;
