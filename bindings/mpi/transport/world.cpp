@@ -2,17 +2,26 @@
 
 #include "bindings/mpi/transport/matching.hpp"
 
+#include <cstdlib>
+#include <vector>
+
 namespace weft::mpi {
 
 World* world = nullptr;
 
 namespace {
-// Collectives post inside signals, where nothing can wait for room.
-constexpr AttributeSetting kSettings[] = {{"backlog_grows", "1"}};
+std::vector<AttributeSetting> settings() {
+  // Collectives post inside signals, where nothing can wait for room.
+  std::vector<AttributeSetting> all = {{"backlog_grows", "1"}};
+  // Programs may send very many messages before the one that the receiver waits for.
+  if (std::getenv("WEFT_UNEXPECTED_CREDITS") == nullptr) all.push_back({"unexpected_credits", "16384"});
+  if (std::getenv("WEFT_REQUESTS") == nullptr) all.push_back({"requests", "4096"});
+  return all;
+}
 }  // namespace
 
 World::World()
-    : runtime({.attributes = kSettings, .name = "weft-mpi"}),
+    : runtime({.attributes = settings(), .name = "weft-mpi"}),
       engine(runtime, {.id = kEngine, .order = MatchOrder::ordered}),
       endpoint(runtime) {}
 

@@ -113,6 +113,25 @@ static void nobody(void) {
   CHECK(status.MPI_SOURCE == MPI_PROC_NULL);
 }
 
+/* The message that is received first is sent behind very many others. */
+static void many_unexpected(void) {
+  enum { kMany = 12000 };
+  static int sent[kMany + 1];
+  static MPI_Request requests[kMany + 1];
+  for (int i = 0; i <= kMany; ++i) {
+    sent[i] = i;
+    MPI_Isend(&sent[i], 1, MPI_INT, next_rank, i == kMany ? 2 : 1, MPI_COMM_WORLD, &requests[i]);
+  }
+  int value = -1;
+  MPI_Recv(&value, 1, MPI_INT, before, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(value == kMany);
+  for (int i = 0; i < kMany; ++i) {
+    MPI_Recv(&value, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(value == i);
+  }
+  MPI_Waitall(kMany + 1, requests, MPI_STATUSES_IGNORE);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   next_rank = (rank + 1) % ranks;
@@ -123,6 +142,7 @@ int main(int argc, char** argv) {
   synchronous();
   probes();
   nobody();
+  many_unexpected();
   MPI_Finalize();
   return 0;
 }
