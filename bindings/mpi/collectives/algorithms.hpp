@@ -19,9 +19,33 @@ inline constexpr MPI_Count kSegmentBytes = 32 << 10;
 [[nodiscard]] inline bool may_be_cut(const Reduction& operation, const Datatype& type) noexcept {
   return operation.predefined_op != 0 && type.is_contiguous && type.size > 0;
 }
-[[nodiscard]] inline MPI_Count segment_elements(const Datatype& type) noexcept {
-  return std::max<MPI_Count>(1, kSegmentBytes / type.size);
-}
+/// The segments of a vector that may be cut. The length of the first one tells how many there are, so that
+/// ranks which have passed different counts find that out by their first message.
+class Segments {
+ public:
+  Segments(const Datatype& type, MPI_Count count) noexcept
+      : count_(count), length_(std::max<MPI_Count>(1, kSegmentBytes / type.size)) {
+    const MPI_Count whole = (count + length_ - 1) / length_;
+    less_ = whole <= 1 ? 0 : std::min(whole, length_ / 2);
+  }
+  /// All elements in one.
+  explicit Segments(MPI_Count count) noexcept : count_(count), length_(std::max<MPI_Count>(1, count)) {}
+
+  [[nodiscard]] MPI_Count number() const noexcept {
+    return std::max<MPI_Count>(1, (count_ + less_ + length_ - 1) / length_);
+  }
+  [[nodiscard]] MPI_Count longest() const noexcept { return length_; }
+  [[nodiscard]] MPI_Count begin(MPI_Count segment) const noexcept {
+    return segment == 0 ? 0 : segment * length_ - less_;
+  }
+  [[nodiscard]] MPI_Count elements(MPI_Count segment) const noexcept {
+    return std::min(begin(segment + 1), count_) - begin(segment);
+  }
+
+ private:
+  const MPI_Count count_, length_;
+  MPI_Count less_ = 0;  // elements that the first segment has less than the others
+};
 
 /// A tree, segment by segment; else whole: of few segments none is under way while another one is combined.
 [[nodiscard]] inline bool reduces_by_segments(MPI_Count bytes) noexcept { return bytes > 4 * kSegmentBytes; }
@@ -29,6 +53,11 @@ inline constexpr MPI_Count kSegmentBytes = 32 << 10;
 /// steps.
 [[nodiscard]] inline bool shares_all_reduce(int ranks, MPI_Count count, MPI_Count bytes) noexcept {
   return ranks > 1 && count >= ranks && bytes >= MPI_Count{16} << 10;
+}
+/// Where a vector is cut in two: not in the middle, so that no rank which has passed half as many elements
+/// takes a share for all of them.
+[[nodiscard]] inline MPI_Count elements_below_cut(MPI_Count elements) noexcept {
+  return elements / 2 + (elements >= 128 ? 16 : 0);
 }
 /// Blocks go to the ranks that combine them; else everything is combined at one rank, with fewer messages.
 [[nodiscard]] inline bool sends_blocks_to_owners(int ranks, MPI_Count total_bytes) noexcept {

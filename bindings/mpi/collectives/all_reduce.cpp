@@ -75,7 +75,9 @@ Task reduce_by_shares(Channel channel, const void* sent, void* received, MPI_Cou
   const int rank = channel.rank();
   const PowerOfTwo ranks(channel);
   const void* own = is_in_place(sent) ? received : sent;
-  Scratch scratch(type, ranks.is_out ? 0 : ranks.is_pair && is_in_place(sent) ? count : count - count / 2);
+  Scratch scratch(type, ranks.is_out                         ? 0
+                        : ranks.is_pair && is_in_place(sent) ? count
+                                                             : algorithms::elements_below_cut(count) + 1);
   if (ranks.is_out) {
     exchange.send(own, count, type, rank + 1);
     co_await exchange;
@@ -98,7 +100,7 @@ Task reduce_by_shares(Channel channel, const void* sent, void* received, MPI_Cou
   int step = 0;
   for (int mask = 1; mask < ranks.power; mask *= 2, ++step) {
     const Range whole = kept[step];
-    const MPI_Count middle = whole.first + (whole.end - whole.first) / 2;
+    const MPI_Count middle = whole.first + algorithms::elements_below_cut(whole.end - whole.first);
     const bool has_lower = (ranks.place & mask) == 0;
     const Range mine = has_lower ? Range{whole.first, middle} : Range{middle, whole.end};
     const Range others = has_lower ? Range{middle, whole.end} : Range{whole.first, middle};

@@ -21,11 +21,12 @@ struct Side {
   [[nodiscard]] MPI_Count count_of(int rank) const noexcept {
     return counts.is_null() ? count : counts[rank];
   }
-  /// Blocks without bytes do not travel: both ranks know that.
   [[nodiscard]] MPI_Count bytes_of(int rank) const {
     const MPI_Count elements = count_of(rank);
     return elements == 0 ? 0 : elements * type_of(rank).size;
   }
+  /// Where there is a list of counts, blocks without bytes do not travel: both ranks know that.
+  [[nodiscard]] bool has_message(int rank) const { return counts.is_null() || bytes_of(rank) > 0; }
   [[nodiscard]] std::byte* block(const void* buffer, int rank) const {
     if (types != nullptr) return shifted(buffer, displacements[rank]);
     return element(buffer, counts.is_null() ? rank * count : displacements[rank], *type);
@@ -70,15 +71,14 @@ Task exchange_all(Channel channel, const void* sent, Side out, void* received, S
   const int own = communicator.is_inter() ? -1 : communicator.rank, first = own < 0 ? 0 : own;
   for (int step = 0; step < ranks; ++step) {
     const int from = (first + step) % ranks;
-    if (from != own && in.bytes_of(from) > 0)
+    if (from != own && in.has_message(from))
       exchange.receive(in.block(received, from), in.count_of(from), in.type_of(from), from);
   }
   for (int step = 0; step < ranks; ++step) {
     const int to = (first - step + ranks) % ranks;
-    const MPI_Count bytes = in_place ? in.bytes_of(to) : out.bytes_of(to);
-    if (bytes == 0 || (in_place && to == own)) continue;
+    if (!(in_place ? in : out).has_message(to) || (in_place && to == own)) continue;
     if (in_place)
-      exchange.send_bytes(packed_block(to), bytes, to);
+      exchange.send_bytes(packed_block(to), in.bytes_of(to), to);
     else if (to != own)
       exchange.send(out.block(sent, to), out.count_of(to), out.type_of(to), to);
     else if (in.bytes_of(own) > 0)

@@ -10,10 +10,17 @@ int tag_of(const Channel& channel, int offset) noexcept {
   return static_cast<int>(static_cast<std::uint32_t>(channel.tag) + static_cast<std::uint32_t>(offset));
 }
 
+/// How a message has ended; MPI_ERR_COUNT where it was shorter than the buffer for it.
+int error_of(const Request& request) noexcept {
+  const int error = request.status.MPI_ERROR;
+  if (request.what != Request::What::receive || bytes_in(request.status) == request.expected) return error;
+  return error == MPI_SUCCESS || error == MPI_ERR_TYPE ? MPI_ERR_COUNT : error;
+}
+
 }  // namespace
 
 void Exchange::send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset) {
-  if (to == MPI_PROC_NULL) return;
+  if (to == MPI_PROC_NULL || has_told()) return;
   const int tag = tag_of(channel_, tag_offset);
   Request* const request = take_request(channel_.communicator);
   request->owner = this;
@@ -24,18 +31,17 @@ void Exchange::send(const void* buffer, MPI_Count count, Datatype& type, int to,
 }
 
 void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset) {
-  if (from == MPI_PROC_NULL) return;
+  if (from == MPI_PROC_NULL || has_told()) return;
   Request* const request = take_request(channel_.communicator);
   request->owner = this;
+  request->expected = count * type.size;
   pending_.fetch_add(1, std::memory_order_relaxed);
   post_buffer(*request, buffer, count, type, from, tag_of(channel_, tag_offset), channel_.context, false);
 }
 
 void Exchange::finish(Request& request) noexcept {
-  if (request.status.MPI_ERROR != MPI_SUCCESS)
-    error_.store(request.status.MPI_ERROR, std::memory_order_relaxed);
-  else if (request.what == Request::What::receive)
-    brought_ = bytes_in(request.status);
+  if (const int error = error_of(request); error != MPI_SUCCESS) [[unlikely]]
+    note(error);
   give_request(&request);
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) waiting_.resume();
 }
@@ -45,19 +51,24 @@ void Exchange::await_resume() {
   check();
 }
 
-bool Exchange::has_brought(MPI_Count bytes) const {
-  if (error_.load(std::memory_order_relaxed) == MPI_ERR_TRUNCATE) return false;
-  check();
-  return brought_ == bytes;
+void Exchange::note(int error) noexcept {
+  int none = MPI_SUCCESS;
+  if (error_.compare_exchange_strong(none, error, std::memory_order_relaxed)) tell_of_failure(channel_);
 }
 
-void Exchange::check() const {
+void Exchange::fail() const {
+  take_what_still_comes(channel_);
   const int error = error_.load(std::memory_order_relaxed);
   if (error == MPI_ERR_TRUNCATE)
     fail_on(
         &channel_.communicator, error,
-        "a message of another rank is longer than the buffer for it: the ranks have passed different counts");
-  if (error != MPI_SUCCESS) fail_on(&channel_.communicator, error, "a member has ended or left the job");
+        "a message of another rank is longer than the buffer for it: that rank has failed in this collective, "
+        "or the ranks have passed different counts");
+  if (error == MPI_ERR_COUNT)
+    fail_on(&channel_.communicator, error,
+            "a message of another rank is shorter than the buffer for it: that rank has failed in this "
+            "collective, or the ranks have passed different counts");
+  fail_on(&channel_.communicator, error, "a member has ended or left the job");
 }
 
 }  // namespace weft::mpi

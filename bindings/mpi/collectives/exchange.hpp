@@ -27,6 +27,8 @@ struct Channel {
 
   [[nodiscard]] int rank() const noexcept { return communicator.rank; }
   [[nodiscard]] int size() const noexcept { return communicator.size; }
+  /// Where nobody waits for what has come to another rank.
+  [[nodiscard]] bool is_of_neighbours() const noexcept { return (context & 3) == 2; }
   /// Whether its number is one of those that return at once, which are odd.
   [[nodiscard]] bool is_immediate() const noexcept { return (tag & 1) != 0; }
 
@@ -54,7 +56,8 @@ using Type = Held<Datatype>;
 using Op = Held<Reduction>;
 
 /// Posts messages; `co_await exchange` waits for those since the last one, and fails with the first error
-/// among them.
+/// among them. A message of another length than the receiver has room for is an error. What waits for this
+/// rank's messages in the same collective fails as well then.
 class Exchange final : public RequestOwner {
  public:
   explicit Exchange(const Channel& channel) noexcept : channel_(channel) {}
@@ -82,21 +85,40 @@ class Exchange final : public RequestOwner {
     };
     return Settled{*this};
   }
-  /// Fails with the first error of all messages so far.
-  void check() const;
-  /// Whether the message that came last had this many bytes. One that was longer than the buffer for it makes
-  /// the next wait fail; other errors fail here.
-  [[nodiscard]] bool has_brought(MPI_Count bytes) const;
+  /// Whether a message has failed, or did not have the bytes that it should have.
+  [[nodiscard]] bool has_failed() const noexcept {
+    return error_.load(std::memory_order_relaxed) != MPI_SUCCESS;
+  }
+  /// Fails with the first error of all messages so far: the last thing that is done with this exchange.
+  void check() const {
+    if (has_failed()) [[unlikely]]
+      fail();
+  }
 
   void finish(Request& request) noexcept override;
 
  private:
+  [[gnu::cold]] void note(int error) noexcept;
+  [[noreturn, gnu::cold]] void fail() const;
+  /// Whether the others have been told of a failure: they wait for nothing more, and nothing more is awaited.
+  [[nodiscard]] bool has_told() const noexcept { return has_failed() && !channel_.is_of_neighbours(); }
+
   const Channel channel_;
   std::atomic<int> pending_{1};  // and the coroutine itself, so that it is not resumed before it waits
   std::atomic<int> error_{MPI_SUCCESS};
-  MPI_Count brought_ = 0;
   std::coroutine_handle<> waiting_;
 };
+
+// A collective that fails on one rank fails on those that wait for this rank, and does not keep those that
+// still send to it (giving_up.cpp).
+
+/// Sends messages of a wrong length in the place of those that other members may wait for. Not in collectives
+/// of neighbours.
+void tell_of_failure(const Channel& channel) noexcept;
+/// Takes what members send in this collective from here on: this rank has left it.
+void take_what_still_comes(const Channel& channel) noexcept;
+/// The task; on an intercommunicator both sides are told when it fails.
+[[nodiscard]] Task told_to_all_sides(const Channel& channel, Task task);
 
 /// Memory for elements of a datatype, addressed as the program's buffers are.
 class Scratch {

@@ -9,14 +9,14 @@ Task collect(Channel channel, const void* sent, MPI_Count sent_count, Type sent_
              Blocks blocks, Type received_type, int root) {
   Exchange exchange(channel);
   if (channel.rank() != root) {
-    if (sent_count * sent_type->size > 0) exchange.send(sent, sent_count, sent_type, root);
+    exchange.send(sent, sent_count, sent_type, root);
   } else {
     for (int rank = 0; rank < channel.size(); ++rank) {
       void* const to = element(received, blocks.offset_of(rank), received_type);
       if (rank == root) {
         if (!is_in_place(sent))
           copy_elements(sent_type, sent_count, sent, received_type, blocks.count_of(rank), to);
-      } else if (blocks.count_of(rank) * received_type->size > 0) {
+      } else {
         exchange.receive(to, blocks.count_of(rank), received_type, rank);
       }
     }

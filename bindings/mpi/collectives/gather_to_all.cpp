@@ -28,6 +28,10 @@ struct Gathering {
     return element(received, blocks.offset_of(rank), type);
   }
   [[nodiscard]] MPI_Count bytes_of(int rank) const noexcept { return blocks.count_of(rank) * type->size; }
+  /// Where there is a list of counts, blocks without bytes do not travel: all ranks have the same list.
+  [[nodiscard]] bool has_message(int rank) const noexcept {
+    return blocks.counts.is_null() || bytes_of(rank) > 0;
+  }
 
   const void* sent;
   MPI_Count sent_count;
@@ -74,9 +78,9 @@ Task gather_directly(Channel channel, Gathering all) {
   const int rank = channel.rank(), size = channel.size();
   for (int step = 1; step < size; ++step) {
     const int from = (rank + step) % size;
-    if (all.bytes_of(from) > 0) exchange.receive(all.at(from), all.blocks.count_of(from), all.type, from);
+    if (all.has_message(from)) exchange.receive(all.at(from), all.blocks.count_of(from), all.type, from);
   }
-  for (int step = 1; step < size && all.bytes_of(rank) > 0; ++step)
+  for (int step = 1; step < size && all.has_message(rank); ++step)
     all.send_own(exchange, rank, (rank - step + size) % size);
   co_await exchange;
   all.copy_own(rank);

@@ -21,16 +21,9 @@ Task inter_broadcast(Channel channel, void* buffer, MPI_Count count, Type type, 
     co_await exchange;
     co_return;
   }
-  const MPI_Count bytes = count * type->size;
-  bool is_whole = true;
-  if (channel.rank() == 0) {
-    exchange.receive(buffer, count, type, root);
-    co_await exchange.settled();
-    is_whole = exchange.has_brought(bytes);
-  }
-  co_await broadcast(channel.local(), buffer, is_whole ? count : 0, type, 0);
-  exchange.check();
-  check_amount(channel, is_whole, bytes);
+  if (channel.rank() == 0) exchange.receive(buffer, count, type, root);
+  co_await exchange;
+  co_await broadcast(channel.local(), buffer, count, type, 0);
 }
 
 Task inter_collect(Channel channel, const void* sent, MPI_Count sent_count, Type sent_type, void* received,

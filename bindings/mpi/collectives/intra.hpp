@@ -7,8 +7,6 @@ namespace weft::mpi {
 
 /// Dissemination: log2(P) rounds.
 Task disseminate(Channel channel);
-/// Fails where a broadcast has brought another amount than the bytes that are to be filled.
-void check_amount(const Channel& channel, bool is_whole, MPI_Count bytes);
 /// A binomial tree.
 Task broadcast(Channel channel, void* buffer, MPI_Count count, Type type, int root);
 /// Every rank's elements to the root.

@@ -28,7 +28,7 @@ Task made_on(const Channel& channel, const Make& make, const Roll& roll) {
   try {
     Task task = make(channel);
     roll(channel);
-    return task;
+    return told_to_all_sides(channel, std::move(task));
   } catch (...) {
     channel.communicator.collectives[channel.is_immediate() ? 1 : 0].fetch_sub(2, std::memory_order_relaxed);
     throw;
@@ -52,10 +52,16 @@ template <class Make, class Roll>
 void prepare(Communicator& communicator, MPI_Request* handle, Make make, const Roll& roll) {
   struct Again final : RequestWork {
     Again(Communicator& of, Make&& what) : channel(of), make_task(std::move(what)) {}
-    void start(Request& request) override { launch(make_task(channel), request); }
-    int complete(Request& request, MPI_Status&) override { return request.status.MPI_ERROR; }
+    void start(Request& request) override {
+      if (error == MPI_SUCCESS) return launch(told_to_all_sides(channel, make_task(channel)), request);
+      tell_of_failure(channel);
+      request.status.MPI_ERROR = error;
+      request_signals().complete(request);
+    }
+    int complete(Request& request, MPI_Status&) override { return error = request.status.MPI_ERROR; }
     Channel channel;  // one number for all starts: ranks may start several requests in any order
     Make make_task;
+    int error = MPI_SUCCESS;  // has failed: members may be in different starts of it, now and later
   };
   auto work = std::make_unique<Again>(communicator, std::move(make));
   // What is wrong with the arguments is said here.

@@ -59,34 +59,34 @@ Task reduce_whole(Channel channel, const void* own, void* received, MPI_Count co
 Task reduce_segments(Channel channel, const void* own, void* received, MPI_Count count, Type type,
                      Op operation, int top) {
   const Tree tree(channel, top);
-  const MPI_Count length = algorithms::segment_elements(type);
-  const MPI_Count segments = (count + length - 1) / length;
+  const algorithms::Segments cut(type, count);
   Exchange first(channel), second(channel);
   const auto exchange = [&](MPI_Count segment) -> Exchange& { return segment % 2 == 0 ? first : second; };
-  const auto elements = [&](MPI_Count segment) { return std::min(length, count - segment * length); };
   const bool in_received = tree.is_root() && own != received;  // the first child's values go there
-  const Block room = make_block(2 * tree.count * length * type->size);
+  const Block room = make_block(2 * tree.count * cut.longest() * type->size);
   const auto values_of = [&](int child, MPI_Count segment) {
-    if (child == 0 && in_received) return element(received, segment * length, type);
-    return room.get() + (segment % 2 * tree.count + child) * length * type->size;
+    if (child == 0 && in_received) return element(received, cut.begin(segment), type);
+    return room.get() + (segment % 2 * tree.count + child) * cut.longest() * type->size;
   };
   const auto receive = [&](MPI_Count segment) {
-    for (int child = 0; segment < segments && child < tree.count; ++child)
-      exchange(segment).receive(values_of(child, segment), elements(segment), type, tree.children[child]);
+    for (int child = 0; segment < cut.number() && child < tree.count; ++child)
+      exchange(segment).receive(values_of(child, segment), cut.elements(segment), type, tree.children[child]);
   };
   receive(0);
-  for (MPI_Count segment = 0; segment < segments; ++segment) {
+  co_await first.settled();  // a child that has another count may send no more
+  for (MPI_Count segment = 0; segment < cut.number() && !first.has_failed(); ++segment) {
     co_await exchange(segment + 1).settled();  // what lies where the next segment arrives has left
     receive(segment + 1);
     co_await exchange(segment).settled();
-    const void* const mine = element(own, segment * length, type);
-    void* sum = tree.is_root() && !in_received ? element(received, segment * length, type)
+    if (exchange(segment).has_failed()) break;
+    const void* const mine = element(own, cut.begin(segment), type);
+    void* sum = tree.is_root() && !in_received ? element(received, cut.begin(segment), type)
                 : tree.count > 0               ? values_of(0, segment)
                                                : const_cast<void*>(mine);
-    if (sum != mine) operation->apply(mine, sum, elements(segment), type);
+    if (sum != mine) operation->apply(mine, sum, cut.elements(segment), type);
     for (int child = sum == mine ? 0 : 1; child < tree.count; ++child)
-      operation->apply(values_of(child, segment), sum, elements(segment), type);
-    if (!tree.is_root()) exchange(segment).send(sum, elements(segment), type, tree.parent);
+      operation->apply(values_of(child, segment), sum, cut.elements(segment), type);
+    if (!tree.is_root()) exchange(segment).send(sum, cut.elements(segment), type, tree.parent);
   }
   co_await first.settled();
   co_await second.settled();

@@ -38,16 +38,20 @@ Task combine_at_owners(Channel channel, const void* own, void* received, Blocks 
   const MPI_Count count = blocks.count_of(own_rank);
   Scratch scratch(type, count * size);
   const auto values_of = [&](int rank) { return element(scratch.get(), rank * count, type); };
+  // Where there is a list of counts, all ranks have the same one.
+  const auto has_message = [&](int rank) {
+    return blocks.counts.is_null() || blocks.count_of(rank) * type->size > 0;
+  };
   for (int step = 1; step < size; ++step) {
     const int from = (own_rank + step) % size;
-    if (count * type->size > 0) exchange.receive(values_of(from), count, type, from);
+    if (has_message(own_rank)) exchange.receive(values_of(from), count, type, from);
   }
   MPI_Count offset = 0;
   for (int rank = 0; rank < size; ++rank) {
     const void* const block = element(own, offset, type);
     if (rank == own_rank)
       copy_elements(type, count, block, type, count, values_of(rank));
-    else if (blocks.count_of(rank) * type->size > 0)
+    else if (has_message(rank))
       exchange.send(block, blocks.count_of(rank), type, rank);
     offset += blocks.count_of(rank);
   }

@@ -18,13 +18,13 @@ Task scan_by_chain(Channel channel, const void* sent, void* received, MPI_Count 
   const int rank = channel.rank();
   const bool has_above = rank + 1 < channel.size(), in_place = is_in_place(sent);
   if (!is_exclusive && !in_place) copy_elements(type, count, sent, type, count, received);
-  const MPI_Count length = algorithms::may_be_cut(operation, type) ? algorithms::segment_elements(type)
-                                                                   : std::max<MPI_Count>(count, 1);
+  const algorithms::Segments cut = algorithms::may_be_cut(operation, type) ? algorithms::Segments(type, count)
+                                                                           : algorithms::Segments(count);
   // Inclusive: the ranks below arrive here. Exclusive: what goes on is made here, unless it is made where
   // this rank's own values lie, and the ranks below arrive here then.
   Scratch scratch(type, rank == 0 ? 0 : count);
-  for (MPI_Count first = 0; first < count; first += length) {
-    const MPI_Count part = std::min(length, count - first);
+  for (MPI_Count segment = 0; segment < cut.number(); ++segment) {
+    const MPI_Count first = cut.begin(segment), part = cut.elements(segment);
     std::byte* const result = element(received, first, type);
     std::byte* const other = element(scratch.get(), first, type);
     const void* const own = in_place ? result : element(sent, first, type);
@@ -35,6 +35,7 @@ Task scan_by_chain(Channel channel, const void* sent, void* received, MPI_Count 
     std::byte* const arrived = is_exclusive && !in_place ? result : other;
     below.receive(arrived, part, type, rank - 1);
     co_await below.settled();
+    if (below.has_failed()) break;
     const void* sum = result;
     if (is_exclusive && !in_place && has_above) {
       copy_elements(type, part, own, type, part, other);

@@ -9,13 +9,11 @@ Task distribute(Channel channel, const void* sent, Blocks blocks, Type sent_type
                 MPI_Count received_count, Type received_type, int root) {
   Exchange exchange(channel);
   if (channel.rank() != root) {
-    if (received_count * received_type->size > 0)
-      exchange.receive(received, received_count, received_type, root);
+    exchange.receive(received, received_count, received_type, root);
   } else {
     const auto block_of = [&](int rank) { return element(sent, blocks.offset_of(rank), sent_type); };
     for (int rank = 0; rank < channel.size(); ++rank)
-      if (rank != root && blocks.count_of(rank) * sent_type->size > 0)
-        exchange.send(block_of(rank), blocks.count_of(rank), sent_type, rank);
+      if (rank != root) exchange.send(block_of(rank), blocks.count_of(rank), sent_type, rank);
     // While the others fetch theirs.
     if (!is_in_place(received))
       copy_elements(sent_type, blocks.count_of(root), block_of(root), received_type, received_count,

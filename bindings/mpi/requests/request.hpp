@@ -65,6 +65,7 @@ struct Request : Object {
   MPI_Count count = 0;
   Datatype* type = nullptr;
   std::byte* staging = nullptr;
+  MPI_Count expected = 0;        // of a receive of a collective: the bytes that are to come
   MPI_Count scattered_room = 0;  // of a receive into a list of buffers: bytes of all
   int peer = MPI_PROC_NULL;
   int tag =
