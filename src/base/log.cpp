@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, kLogModules> kModuleNames = {
 
 std::string listed(std::span<const std::string_view> names) {
   std::string text;
-  for (std::size_t place = 0; place < names.size(); ++place)
-    text += (place == 0 ? "" : place + 1 == names.size() ? " or " : ", ") + std::string(names[place]);
+  for (std::size_t index = 0; index < names.size(); ++index)
+    text += (index == 0 ? "" : index + 1 == names.size() ? " or " : ", ") + std::string(names[index]);
   return text;
 }
 
@@ -36,11 +36,11 @@ std::optional<std::size_t> place_of(std::string_view name, std::span<const std::
 }
 
 LogLevel parse_level(std::string_view text) {
-  const auto place = place_of(text == "warning" ? "warn" : text, kLevelNames);
-  if (!place)
+  const auto index = place_of(text == "warning" ? "warn" : text, kLevelNames);
+  if (!index)
     throw Error(ErrorClass::attribute, "\"" + std::string(text) + "\" is no level: it must be " +
                                            listed(kLevelNames) + ", or module=level, separated by commas");
-  return static_cast<LogLevel>(*place);
+  return static_cast<LogLevel>(*index);
 }
 
 }  // namespace

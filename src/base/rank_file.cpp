@@ -25,16 +25,16 @@ std::string rank_file_name(std::string_view where, std::string_view in_folder, i
     pattern.append(pattern.ends_with('/') ? "" : "/").append(in_folder);
   std::string name;
   bool names_rank = false;
-  for (std::size_t place = 0; place < pattern.size(); ++place) {
-    const char what = pattern[place] == '%' && place + 1 < pattern.size() ? pattern[place + 1] : '\0';
+  for (std::size_t index = 0; index < pattern.size(); ++index) {
+    const char what = pattern[index] == '%' && index + 1 < pattern.size() ? pattern[index + 1] : '\0';
     if (what == 'r') name += std::to_string(rank);
     if (what == 'p') name += std::to_string(::getpid());
     if (what == 'j') name += job;
     names_rank = names_rank || what == 'r' || what == 'p';
     if (what == 'r' || what == 'p' || what == 'j')
-      ++place;
+      ++index;
     else
-      name += pattern[place];
+      name += pattern[index];
   }
   if (names_rank || size == 1) return name;
   // Each rank needs a file of its own: "trace.json" becomes "trace-0.json".

@@ -135,8 +135,8 @@ void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
   const std::size_t each = sizeof numbers + most;
   std::vector<std::byte> own(each);
   std::memcpy(own.data(), &numbers, sizeof numbers);
-  for (std::size_t place = 0; place < table.own.size(); ++place)
-    own[sizeof numbers + place] = static_cast<std::byte>(table.own[place]->index);
+  for (std::size_t index = 0; index < table.own.size(); ++index)
+    own[sizeof numbers + index] = static_cast<std::byte>(table.own[index]->index);
   std::vector<std::byte> all(ranks * each);
   runtime.allgather(own, all);
   std::memcpy(&numbers, all.data(), sizeof numbers);
@@ -149,8 +149,8 @@ void StreamGroup::exchange_devices(std::uint32_t most, bool has_receivers) {
   table.words = StreamWords(numbers.messages.first, most, has_receivers);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::byte* const devices = all.data() + rank * each + sizeof numbers;
-    for (std::uint32_t place = 0; place < streams_of(static_cast<int>(rank)); ++place)
-      table.devices.push_back(static_cast<std::uint8_t>(devices[place]));
+    for (std::uint32_t index = 0; index < streams_of(static_cast<int>(rank)); ++index)
+      table.devices.push_back(static_cast<std::uint8_t>(devices[index]));
   }
 }
 
@@ -172,8 +172,8 @@ std::uint32_t StreamGroup::streams_of(int rank) const {
   if (rank < 0 || rank >= size())
     throw Error("rank " + std::to_string(rank) + " is not in the stream group: ranks are 0 to " +
                 std::to_string(size() - 1));
-  const auto place = static_cast<std::size_t>(rank);
-  return table_->begins[place + 1] - table_->begins[place];
+  const auto index = static_cast<std::size_t>(rank);
+  return table_->begins[index + 1] - table_->begins[index];
 }
 
 GroupStream StreamGroup::member(std::uint32_t index) const {

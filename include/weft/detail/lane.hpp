@@ -240,10 +240,10 @@ struct SlotClaim {
     ring_doorbell(lane);
 }
 /// Commits a claimed slot with a message of `size` bytes on a channel.
-[[gnu::always_inline]] inline void commit_slot(SendLane& lane, const SlotClaim& place, std::size_t size,
+[[gnu::always_inline]] inline void commit_slot(SendLane& lane, const SlotClaim& claim, std::size_t size,
                                                std::uint8_t channel,
                                                SlotKind kind = SlotKind::message) noexcept {
-  commit(lane, *place.slot, place.mark | slot_header(0, size, channel, kind), place.next);
+  commit(lane, *claim.slot, claim.mark | slot_header(0, size, channel, kind), claim.next);
 }
 
 /// Writes word and payload of a slot, which are neighbours.
@@ -267,13 +267,13 @@ template <class Locking, class Fill>
   auto* const hold = enter<Locking>(lane.bias, lane.lock);
   if (hold == nullptr) [[unlikely]]
     return false;
-  const SlotClaim place = claim_slot(lane);
-  if (place.slot == nullptr) [[unlikely]] {
+  const SlotClaim claim = claim_slot(lane);
+  if (claim.slot == nullptr) [[unlikely]] {
     leave<Locking>(hold);
     return false;
   }
-  fill(*place.slot, handle_word(remote, tag));
-  commit_slot(lane, place, size, channel);
+  fill(*claim.slot, handle_word(remote, tag));
+  commit_slot(lane, claim, size, channel);
   leave<Locking>(hold);
   return true;
 }
@@ -315,13 +315,13 @@ inline constexpr std::uint64_t kMayCompleteNow = std::uint64_t{1} << 48;
 inline constexpr std::uint8_t kSendChannel = 7;
 
 /// Writes a send into a slot of a locked lane, and uses up a credit.
-[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, const SlotClaim& place,
+[[gnu::always_inline]] inline void write_matched_slot(SendLane& lane, const SlotClaim& claim,
                                                       std::uint64_t tag, Bytes bytes,
                                                       std::uint64_t trailer) noexcept {
   --lane.credits;
-  fill_slot(*place.slot, tag, bytes);
-  std::memcpy(place.slot->payload + bytes.size(), &trailer, sizeof trailer);
-  commit_slot(lane, place, bytes.size() + kMatchTrailer, kSendChannel);
+  fill_slot(*claim.slot, tag, bytes);
+  std::memcpy(claim.slot->payload + bytes.size(), &trailer, sizeof trailer);
+  commit_slot(lane, claim, bytes.size() + kMatchTrailer, kSendChannel);
 }
 
 /// Sends one slot with a send: `bytes`, at most kSlotPayload - kMatchTrailer, and the trailer behind them.
@@ -335,10 +335,10 @@ template <class Locking>
     return false;
   bool is_sent = false;
   if (lane.credits != 0) [[likely]] {
-    const SlotClaim place = claim_slot(lane);
-    is_sent = place.slot != nullptr;
+    const SlotClaim claim = claim_slot(lane);
+    is_sent = claim.slot != nullptr;
     if (is_sent) [[likely]]
-      write_matched_slot(lane, place, tag, bytes, trailer);
+      write_matched_slot(lane, claim, tag, bytes, trailer);
   }
   leave<Locking>(hold);
   return is_sent;
@@ -381,10 +381,10 @@ template <class Locking>
   if (lane.credits != 0) [[likely]]
     is_sent = write_in_order<Locking>(
         lane, trailer, engine, [&](std::uint64_t numbered) __attribute__((always_inline)) {
-          const SlotClaim place = claim_slot(lane);
-          if (place.slot == nullptr) [[unlikely]]
+          const SlotClaim claim = claim_slot(lane);
+          if (claim.slot == nullptr) [[unlikely]]
             return false;
-          write_matched_slot(lane, place, tag, bytes, numbered);
+          write_matched_slot(lane, claim, tag, bytes, numbered);
           return true;
         });
   leave<Locking>(hold);

@@ -48,16 +48,16 @@ int transfer_file() noexcept {
 Result copy_by_file(std::byte* to, const std::byte* from, std::size_t size) noexcept {
   const int file = transfer_file();
   if (file < 0) return Result::unsupported;
-  // A place for each of the threads that copy at the same time; further threads try until a place is free.
-  constexpr std::size_t kPlaces = 16;
-  constexpr std::size_t kPlace = 64 * 1024;
-  static std::array<std::atomic<bool>, kPlaces> is_taken{};
-  std::size_t place = 0;
-  while (is_taken[place].exchange(true, std::memory_order_acquire)) place = (place + 1) % kPlaces;
-  const auto offset = static_cast<off_t>(place * kPlace);
+  // A slot for each of the threads that copy at the same time; further threads try until a slot is free.
+  constexpr std::size_t kSlots = 16;
+  constexpr std::size_t kSlotBytes = 64 * 1024;
+  static std::array<std::atomic<bool>, kSlots> is_taken{};
+  std::size_t slot = 0;
+  while (is_taken[slot].exchange(true, std::memory_order_acquire)) slot = (slot + 1) % kSlots;
+  const auto offset = static_cast<off_t>(slot * kSlotBytes);
   Result result = Result::done;
   while (size != 0 && result == Result::done) {
-    const std::size_t count = std::min(size, kPlace);
+    const std::size_t count = std::min(size, kSlotBytes);
     errno = 0;
     if (uninterrupted([&] { return ::pwrite(file, from, count, offset); }) != static_cast<ssize_t>(count) ||
         uninterrupted([&] { return ::pread(file, to, count, offset); }) != static_cast<ssize_t>(count))
@@ -66,7 +66,7 @@ Result copy_by_file(std::byte* to, const std::byte* from, std::size_t size) noex
     from += count;
     size -= count;
   }
-  is_taken[place].store(false, std::memory_order_release);
+  is_taken[slot].store(false, std::memory_order_release);
   return result;
 }
 

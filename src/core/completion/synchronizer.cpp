@@ -30,23 +30,23 @@ Synchronizer::Synchronizer(std::uint32_t signals)
 Synchronizer::~Synchronizer() {
   retire();
   if (ready()) return;
-  for (std::size_t place = 0; place < 2 * std::size_t{signals()}; ++place)  // of a round that nobody has seen
-    detail::MessageAccess::excuse_outcome(messages_[place]);
+  for (std::size_t index = 0; index < 2 * std::size_t{signals()}; ++index)  // of a round that nobody has seen
+    detail::MessageAccess::excuse_outcome(messages_[index]);
 }
 
 void Synchronizer::signal(Message& message) noexcept {
   const std::uint64_t number = rounds_.claim();
   if (number == rounds_.kNone) [[unlikely]]
     return report_loss(message);
-  const std::uint64_t place = rounds_.place(number);
-  const std::uint64_t first = place < signals() ? 0 : signals();
+  const std::uint64_t index = rounds_.place(number);
+  const std::uint64_t first = index < signals() ? 0 : signals();
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(message.user_data()) -
                                 reinterpret_cast<std::uintptr_t>(arrival_.get());
   if (const std::uintptr_t slot = offset / sizeof arrival_[0];
       slot < signals() && offset % sizeof arrival_[0] == 0)
-    arrival_[first + slot].store(static_cast<std::uint32_t>(place - first + 1), std::memory_order_relaxed);
-  messages_[place] = message.take();
-  detail::MessageAccess::must_read(messages_[place]);
+    arrival_[first + slot].store(static_cast<std::uint32_t>(index - first + 1), std::memory_order_relaxed);
+  messages_[index] = message.take();
+  detail::MessageAccess::must_read(messages_[index]);
   // From here on a waiter may have destroyed this object; notify_waiters_of() does not access it.
   if (rounds_.finish(number)) notify_waiters_of(this);
 }
@@ -71,9 +71,9 @@ Message* Synchronizer::by_slot(std::uint32_t index) noexcept {
 void Synchronizer::reset() noexcept {
   assert(ready());
   const std::uint64_t first = rounds_.first_place();
-  for (std::uint64_t place = first; place < first + signals(); ++place) {
-    messages_[place] = Message();
-    arrival_[place].store(0, std::memory_order_relaxed);
+  for (std::uint64_t index = first; index < first + signals(); ++index) {
+    messages_[index] = Message();
+    arrival_[index].store(0, std::memory_order_relaxed);
   }
   rounds_.reset();
 }

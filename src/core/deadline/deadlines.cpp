@@ -136,11 +136,11 @@ std::uint32_t Deadlines::update() noexcept {
     Node* const next = node->next;
     const std::uint64_t word = node->word_.fetch_and(~kQueued, std::memory_order_acq_rel);
     if ((word & kEnded) == 0) {
-      if (node->place_ != 0) remove(*node);
+      if (node->position_ != 0) remove(*node);
       if ((word & kCancelled) != 0) node->time_ = kNow;
       insert(*node);
     } else {
-      if (node->place_ != 0) remove(*node);
+      if (node->position_ != 0) remove(*node);
       release(*node);
       ++freed;
     }
@@ -185,33 +185,33 @@ void Deadlines::insert(Node& node) noexcept {
 
 void Deadlines::remove(Node& node) noexcept {
   Pool& pool = *pool_.load(std::memory_order_relaxed);
-  const std::size_t place = node.place_ - 1;
-  node.place_ = 0;
+  const std::size_t position = node.position_ - 1;
+  node.position_ = 0;
   Node& last = *pool.heap[--pool.used];
-  if (&last != &node) move(place, last);
+  if (&last != &node) move(position, last);
 }
 
-/// Puts a node at a free place, then moves it to where it belongs.
-void Deadlines::move(std::size_t place, Node& node) noexcept {
+/// Puts a node at a free position, then moves it to where it belongs.
+void Deadlines::move(std::size_t position, Node& node) noexcept {
   Pool& pool = *pool_.load(std::memory_order_relaxed);
   Node** const heap = pool.heap.get();
   const auto put = [&](std::size_t at, Node& each) {
     heap[at] = &each;
-    each.place_ = static_cast<std::uint32_t>(at + 1);
+    each.position_ = static_cast<std::uint32_t>(at + 1);
   };
-  for (; place != 0; place = (place - 1) / 2) {
-    Node& above = *heap[(place - 1) / 2];
+  for (; position != 0; position = (position - 1) / 2) {
+    Node& above = *heap[(position - 1) / 2];
     if (above.time_ <= node.time_) break;
-    put(place, above);
+    put(position, above);
   }
   for (;;) {
-    std::size_t below = 2 * place + 1;
+    std::size_t below = 2 * position + 1;
     if (below + 1 < pool.used && heap[below + 1]->time_ < heap[below]->time_) ++below;
     if (below >= pool.used || node.time_ <= heap[below]->time_) break;
-    put(place, *heap[below]);
-    place = below;
+    put(position, *heap[below]);
+    position = below;
   }
-  put(place, node);
+  put(position, node);
 }
 
 }  // namespace weft::core

@@ -47,8 +47,8 @@ class BasicGoneContexts {
   // One thread at a time.
   void add(ContextNumbers numbers) noexcept;
   [[nodiscard]] bool has(std::uint32_t number) const noexcept {
-    for (std::uint32_t place = 0; place < count_; ++place)
-      if (const ContextNumbers& each = block(place); number - each.first < each.count) return true;
+    for (std::uint32_t index = 0; index < count_; ++index)
+      if (const ContextNumbers& each = block(index); number - each.first < each.count) return true;
     return false;
   }
 
@@ -78,8 +78,8 @@ class BasicGoneContexts {
     each(mark_of(numbers.first + (numbers.count - 1), width));
   }
   /// Those that are remembered, the oldest first.
-  [[nodiscard]] const ContextNumbers& block(std::uint32_t place) const noexcept {
-    return blocks_[(next_ + kRemembered - count_ + place) % kRemembered];
+  [[nodiscard]] const ContextNumbers& block(std::uint32_t index) const noexcept {
+    return blocks_[(next_ + kRemembered - count_ + index) % kRemembered];
   }
   void mark_anew() noexcept;
 
@@ -125,9 +125,9 @@ template <template <class> class Atomic, std::uint32_t kRemembered>
 void BasicGoneContexts<Atomic, kRemembered>::mark_anew() noexcept {
   Words words{};
   std::uint32_t widths = 0;
-  for (std::uint32_t place = 0; place < count_; ++place) {
-    widths |= 1U << width_of(block(place));
-    for_marks_of(block(place), [&](const Mark& mark) { words[mark.word] |= mark.bit; });
+  for (std::uint32_t index = 0; index < count_; ++index) {
+    widths |= 1U << width_of(block(index));
+    for_marks_of(block(index), [&](const Mark& mark) { words[mark.word] |= mark.bit; });
   }
   for (std::size_t word = 0; word < words.size(); ++word)
     words_[word].store(words[word], std::memory_order_relaxed);

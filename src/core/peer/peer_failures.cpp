@@ -13,10 +13,10 @@ namespace {
 constexpr std::atomic<std::uint32_t> kNobodyGone{0};
 
 void append(std::atomic<std::size_t>& count, std::atomic<int>* order, int rank) noexcept {
-  const std::size_t place = count.load(std::memory_order_relaxed);
-  order[place].store(rank, std::memory_order_relaxed);
+  const std::size_t index = count.load(std::memory_order_relaxed);
+  order[index].store(rank, std::memory_order_relaxed);
   // Pairs with the acquire of a thread that reads the count.
-  count.store(place + 1, std::memory_order_release);
+  count.store(index + 1, std::memory_order_release);
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ void PeerFailures::tell() noexcept {
 }
 
 void PeerFailures::show_watchers() noexcept {
-  for (std::size_t place = 0; place < known_.size(); ++place)
-    known_[place].store(place < watchers_.size() ? watchers_[place].completion : nullptr,
+  for (std::size_t index = 0; index < known_.size(); ++index)
+    known_[index].store(index < watchers_.size() ? watchers_[index].completion : nullptr,
                         std::memory_order_relaxed);
   watching_.store(watchers_.size(), std::memory_order_relaxed);
 }

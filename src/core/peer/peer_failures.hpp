@@ -35,15 +35,15 @@ class PeerFailures {
 
   /// The ranks that have failed, as update() has found them, in its order. Any thread.
   [[nodiscard]] std::size_t count() const noexcept { return count_.load(std::memory_order_acquire); }
-  [[nodiscard]] int at(std::size_t place) const noexcept {
-    return order_[place].load(std::memory_order_relaxed);
+  [[nodiscard]] int at(std::size_t index) const noexcept {
+    return order_[index].load(std::memory_order_relaxed);
   }
   /// All ranks that have left, failed or in order, as update() has found them. Any thread.
   [[nodiscard]] std::size_t left_count() const noexcept {
     return left_count_.load(std::memory_order_acquire);
   }
-  [[nodiscard]] int left_at(std::size_t place) const noexcept {
-    return left_order_[place].load(std::memory_order_relaxed);
+  [[nodiscard]] int left_at(std::size_t index) const noexcept {
+    return left_order_[index].load(std::memory_order_relaxed);
   }
 
   /// Returns true when the rank has failed, whether or not update() has found it yet. Any thread.

@@ -187,7 +187,7 @@ class MatchTable {
   static constexpr bool kZeroIsEmpty = std::is_same_v<Atomic<std::uint32_t>, std::atomic<std::uint32_t>>;
   static_assert(!kZeroIsEmpty || sizeof(Bucket) == 64, "one cache line");
 
-  struct Place {
+  struct Position {
     Bucket* bucket;  // nullptr: there is no such slot
     std::uint32_t number;
     [[nodiscard]] Slot& slot() const noexcept { return bucket->slots[number]; }
@@ -220,13 +220,13 @@ class MatchTable {
   Result pair_in(Bucket& home, Side side, const MatchKey& key, Make& make) noexcept;
   template <Side kSide>
   [[nodiscard]] static bool holds_first(const Bucket& home, const MatchKey& key) noexcept;
-  [[nodiscard]] Place find(Bucket& home, MatchKey key) const noexcept;
-  [[nodiscard]] Place find_room(Bucket& home, Answer& refusal) noexcept;
-  static void link(const Place& place, Link* oldest, Link& added, Side side, const MatchKey& key) noexcept;
+  [[nodiscard]] Position find(Bucket& home, MatchKey key) const noexcept;
+  [[nodiscard]] Position find_room(Bucket& home, Answer& refusal) noexcept;
+  static void link(const Position& position, Link* oldest, Link& added, Side side, const MatchKey& key) noexcept;
   static void append(Link& oldest, Link& added) noexcept;
-  [[nodiscard]] Record* take_oldest(Bucket& home, const Place& place) noexcept;
-  [[nodiscard]] Record* take_further(Bucket& home, Place place) noexcept;
-  void remove(Bucket& home, const Place& place, Link& link) noexcept;
+  [[nodiscard]] Record* take_oldest(Bucket& home, const Position& position) noexcept;
+  [[nodiscard]] Record* take_further(Bucket& home, Position position) noexcept;
+  void remove(Bucket& home, const Position& position, Link& link) noexcept;
   void drop(Bucket& home, Bucket& empty) noexcept;
 
   const std::uint64_t mask_;   // of bucket numbers

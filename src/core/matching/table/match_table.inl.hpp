@@ -43,32 +43,33 @@ template <class Make>
                                                                                 const MatchKey& key,
                                                                                 Make& make) noexcept
     -> Result {
-  Place place{&home, 0};
+  Position position{&home, 0};
   Link* oldest = nullptr;  // of the same side
   if (home.state != 0) {
-    if (place.holds(key)) [[likely]] {
-      if (place.side() != side) return {Answer::matched, take_oldest(home, place)};
-      oldest = place.slot().oldest;
-    } else if (place = find(home, key); place.bucket != nullptr) {
-      if (place.side() != side) return {Answer::matched, take_further(home, place)};
-      oldest = place.slot().oldest;
+    if (position.holds(key)) [[likely]] {
+      if (position.side() != side) return {Answer::matched, take_oldest(home, position)};
+      oldest = position.slot().oldest;
+    } else if (position = find(home, key); position.bucket != nullptr) {
+      if (position.side() != side) return {Answer::matched, take_further(home, position)};
+      oldest = position.slot().oldest;
     } else {
       Answer refusal = Answer::exhausted;
-      place = find_room(home, refusal);
-      if (place.bucket == nullptr) return {refusal, nullptr};
+      position = find_room(home, refusal);
+      if (position.bucket == nullptr) return {refusal, nullptr};
     }
   }
   Record* record = make();
   if (record == nullptr) [[unlikely]] {
-    if ((place.bucket->state & kAllOccupied) == 0 && place.bucket != &home) drop(home, *place.bucket);
+    if ((position.bucket->state & kAllOccupied) == 0 && position.bucket != &home)
+      drop(home, *position.bucket);
     return {Answer::exhausted, nullptr};
   }
-  link(place, oldest, *record, side, key);
+  link(position, oldest, *record, side, key);
   return {Answer::kept, record};
 }
 
 template <class Record, template <class> class Atomic, class Threads>
-[[gnu::always_inline]] inline bool MatchTable<Record, Atomic, Threads>::Place::holds(
+[[gnu::always_inline]] inline bool MatchTable<Record, Atomic, Threads>::Position::holds(
     const MatchKey& key) const noexcept {
   return slot().tag == key.tag && occupied() &&
          slot().oldest->origin_.load(std::memory_order_relaxed) == key.origin();
@@ -76,10 +77,10 @@ template <class Record, template <class> class Atomic, class Threads>
 
 template <class Record, template <class> class Atomic, class Threads>
 [[gnu::noinline]] auto MatchTable<Record, Atomic, Threads>::find(Bucket& home, MatchKey key) const noexcept
-    -> Place {
+    -> Position {
   for (Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
     for (std::uint32_t number = 0; number < kSlots; ++number)
-      if (const Place place{bucket, number}; place.holds(key)) return place;
+      if (const Position position{bucket, number}; position.holds(key)) return position;
     if ((bucket->state & kContinued) == 0) return {nullptr, 0};
     if (bucket == &home)
       long_searches_.store(long_searches_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -88,7 +89,7 @@ template <class Record, template <class> class Atomic, class Threads>
 
 template <class Record, template <class> class Atomic, class Threads>
 [[gnu::noinline]] auto MatchTable<Record, Atomic, Threads>::find_room(Bucket& home, Answer& refusal) noexcept
-    -> Place {
+    -> Position {
   Bucket* last = &home;
   for (;; last = &spare_[last->overflow]) {
     if (const std::uint32_t free = ~last->state & kAllOccupied; free != 0)
@@ -114,13 +115,14 @@ template <class Record, template <class> class Atomic, class Threads>
 
 /// Links a record. `oldest`: of the queue that the record continues, or nullptr when it begins one.
 template <class Record, template <class> class Atomic, class Threads>
-[[gnu::always_inline]] inline void MatchTable<Record, Atomic, Threads>::link(const Place& place, Link* oldest,
-                                                                             Link& added, Side side,
+[[gnu::always_inline]] inline void MatchTable<Record, Atomic, Threads>::link(const Position& position,
+                                                                             Link* oldest, Link& added,
+                                                                             Side side,
                                                                              const MatchKey& key) noexcept {
   assert(added.linked_.load(std::memory_order_relaxed) == 0 && "the record is in a table already");
   if (oldest == nullptr) {
-    place.bucket->state |= (kOccupied | (side == Side::unexpected ? kUnexpected : 0)) << place.number;
-    place.slot() = {key.tag, &added};
+    position.bucket->state |= (kOccupied | (side == Side::unexpected ? kUnexpected : 0)) << position.number;
+    position.slot() = {key.tag, &added};
     added.next_ = &added;
     added.previous_ = &added;
   } else {
@@ -250,31 +252,31 @@ template <class Locking, MatchSide kSide, class Make>
 
 template <class Record, template <class> class Atomic, class Threads>
 [[gnu::always_inline]] inline Record* MatchTable<Record, Atomic, Threads>::take_oldest(
-    Bucket& home, const Place& place) noexcept {
-  Link& oldest = *place.slot().oldest;
-  remove(home, place, oldest);
+    Bucket& home, const Position& position) noexcept {
+  Link& oldest = *position.slot().oldest;
+  remove(home, position, oldest);
   return static_cast<Record*>(&oldest);
 }
 
 template <class Record, template <class> class Atomic, class Threads>
 [[gnu::noinline]] Record* MatchTable<Record, Atomic, Threads>::take_further(Bucket& home,
-                                                                            Place place) noexcept {
-  return take_oldest(home, place);
+                                                                            Position position) noexcept {
+  return take_oldest(home, position);
 }
 
 template <class Record, template <class> class Atomic, class Threads>
 [[gnu::always_inline]] inline void MatchTable<Record, Atomic, Threads>::remove(Bucket& home,
-                                                                               const Place& place,
+                                                                               const Position& position,
                                                                                Link& link) noexcept {
   Link* const next = link.next_;
   if (next == &link) {
-    place.bucket->state &= ~((kOccupied | kUnexpected) << place.number);
-    if (place.bucket != &home && (place.bucket->state & kAllOccupied) == 0) [[unlikely]]
-      drop(home, *place.bucket);
+    position.bucket->state &= ~((kOccupied | kUnexpected) << position.number);
+    if (position.bucket != &home && (position.bucket->state & kAllOccupied) == 0) [[unlikely]]
+      drop(home, *position.bucket);
   } else {
     next->previous_ = link.previous_;
     link.previous_->next_ = next;
-    if (place.slot().oldest == &link) place.slot().oldest = next;
+    if (position.slot().oldest == &link) position.slot().oldest = next;
   }
   link.linked_.store(0, std::memory_order_relaxed);
 }

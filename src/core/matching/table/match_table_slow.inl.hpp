@@ -62,9 +62,9 @@ template <class Record, template <class> class Atomic, class Threads>
 Record* MatchTable<Record, Atomic, Threads>::take(Side side, const MatchKey& key) noexcept {
   Bucket& home = home_of(key);
   const Hold hold = enter_waiting(home.lock);
-  const Place place = find(home, key);
+  const Position position = find(home, key);
   Record* record = nullptr;
-  if (place.bucket != nullptr && place.side() == side) record = take_oldest(home, place);
+  if (position.bucket != nullptr && position.side() == side) record = take_oldest(home, position);
   detail::leave(hold, serial_);
   return record;
 }
@@ -75,9 +75,9 @@ bool MatchTable<Record, Atomic, Threads>::visit_oldest(Side side, const MatchKey
                                                        Visit&& visit) noexcept {
   Bucket& home = home_of(key);
   const Hold hold = enter_waiting(home.lock);
-  const Place place = find(home, key);
-  const bool found = place.bucket != nullptr && place.side() == side;
-  if (found) visit(*static_cast<Record*>(place.slot().oldest));
+  const Position position = find(home, key);
+  const bool found = position.bucket != nullptr && position.side() == side;
+  if (found) visit(*static_cast<Record*>(position.slot().oldest));
   detail::leave(hold, serial_);
   return found;
 }
@@ -87,9 +87,9 @@ Record* MatchTable<Record, Atomic, Threads>::find_oldest(Side side, const MatchK
   Bucket& home = home_of(key);
   if (home.state == 0) [[likely]]
     return nullptr;
-  const Place place = find(home, key);
-  return place.bucket != nullptr && place.side() == side ? static_cast<Record*>(place.slot().oldest)
-                                                         : nullptr;
+  const Position position = find(home, key);
+  return position.bucket != nullptr && position.side() == side ? static_cast<Record*>(position.slot().oldest)
+                                                               : nullptr;
 }
 
 template <class Record, template <class> class Atomic, class Threads>
@@ -101,12 +101,12 @@ void MatchTable<Record, Atomic, Threads>::for_each(Visit&& visit) noexcept {
     const Hold hold = enter_waiting(home.lock);
     for (Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
       for (std::uint32_t number = 0; number < kSlots; ++number) {
-        const Place place{bucket, number};
-        if (!place.occupied()) continue;
-        const Link* const oldest = place.slot().oldest;
+        const Position position{bucket, number};
+        if (!position.occupied()) continue;
+        const Link* const oldest = position.slot().oldest;
         const Link* link = oldest;
         do {
-          visit(*static_cast<const Record*>(link), place.side());
+          visit(*static_cast<const Record*>(link), position.side());
           link = link->next_;
         } while (link != oldest);
       }
@@ -123,11 +123,11 @@ void MatchTable<Record, Atomic, Threads>::clear(Each&& each) noexcept {
     Bucket& home = home_[index];
     for (Bucket* bucket = &home;; bucket = &spare_[bucket->overflow]) {
       for (std::uint32_t number = 0; number < kSlots; ++number) {
-        const Place place{bucket, number};
-        while (place.occupied()) {
-          const Side side = place.side();
-          Link& oldest = *place.slot().oldest;
-          remove(*bucket, place, oldest);  // as its own home: the chain stays whole during the walk
+        const Position position{bucket, number};
+        while (position.occupied()) {
+          const Side side = position.side();
+          Link& oldest = *position.slot().oldest;
+          remove(*bucket, position, oldest);  // as its own home: the chain stays whole during the walk
           each(*static_cast<Record*>(&oldest), side);
         }
       }

@@ -281,11 +281,11 @@ Record* RecordPool<Record, Atomic>::make(std::uint32_t* magazine) noexcept {
       count = std::min(wanted, most - first);
     } while (!made_.compare_exchange_weak(first, first + count, std::memory_order_relaxed));
   }
-  for (std::uint32_t place = count; place-- > 0;) {
-    Base& base = *::new (&records_[first + place]) Record;
-    base.index_ = first + place;
-    is_there_[first + place].store(true, std::memory_order_release);
-    if (place > 0) magazine[++magazine[0]] = base.index_;
+  for (std::uint32_t index = count; index-- > 0;) {
+    Base& base = *::new (&records_[first + index]) Record;
+    base.index_ = first + index;
+    is_there_[first + index].store(true, std::memory_order_release);
+    if (index > 0) magazine[++magazine[0]] = base.index_;
   }
   return &records_[first];
 }

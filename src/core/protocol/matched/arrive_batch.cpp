@@ -74,10 +74,10 @@ void MatchedArrivals::on_sends(Batch& batch, detail::PayloadLender* lender, netw
   bool is_unexpected = false;  // the last message found no receive, so the next one probably finds none
   while (batch.look(tag, payload) && !backlog.over_limit()) {
     const std::uint32_t trailer = trailer_of(payload);
-    const std::atomic<MatchingEngine*>* const place = fast_path_engine(trailer);
-    if (place != nullptr) [[likely]] {
+    const std::atomic<MatchingEngine*>* const engine_slot = fast_path_engine(trailer);
+    if (engine_slot != nullptr) [[likely]] {
       // Pairs with the release in MatchingEngines::make().
-      MatchingEngine* const engine = place->load(std::memory_order_acquire);
+      MatchingEngine* const engine = engine_slot->load(std::memory_order_acquire);
       if (is_unexpected) {
         if (engine != nullptr &&
             (engine->is_serial() ? store_unexpected<detail::NoLock>(batch, trailer, *engine, backlog)
@@ -159,11 +159,11 @@ std::uint32_t MatchedArrivals::match(Batch& all, std::size_t most, std::uint32_t
 /// does not apply; the caller then falls back to on_send().
 bool MatchedArrivals::match_one(std::uint64_t tag, Message& arrival) noexcept {
   const std::uint32_t trailer = trailer_of(arrival.bytes());
-  const std::atomic<MatchingEngine*>* const place = fast_path_engine(trailer);
-  if (place == nullptr || context_.tracer != nullptr) [[unlikely]]
+  const std::atomic<MatchingEngine*>* const engine_slot = fast_path_engine(trailer);
+  if (engine_slot == nullptr || context_.tracer != nullptr) [[unlikely]]
     return false;
   // Pairs with the release in MatchingEngines::make().
-  MatchingEngine* const engine = place->load(std::memory_order_acquire);
+  MatchingEngine* const engine = engine_slot->load(std::memory_order_acquire);
   if (engine == nullptr) [[unlikely]]
     return false;
   return engine->is_serial() ? match_one<detail::NoLock>(tag, arrival, trailer, *engine)
@@ -194,7 +194,7 @@ template <class Locking>
   return true;
 }
 
-/// Returns the place of the engine that a trailer names, or nullptr when the fast path does not apply to the
+/// Returns the slot of the engine that a trailer names, or nullptr when the fast path does not apply to the
 /// trailer.
 const std::atomic<MatchingEngine*>* MatchedArrivals::fast_path_engine(std::uint32_t trailer) const noexcept {
   // Compares engine and policy at once.

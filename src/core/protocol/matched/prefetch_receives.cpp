@@ -23,17 +23,17 @@ template <class Batch>
   // Checks the last message first: with fewer messages the sender is close behind, and its cache lines are
   // left alone.
   if (!batch.peek_ahead(kPrefetched - 1, key.tag)) return kPrefetched;
-  for (std::uint32_t place = 0; place < kPrefetched; ++place) {
-    if (!batch.peek_ahead(place, key.tag)) return kPrefetched;
-    keys[place] = key;
+  for (std::uint32_t index = 0; index < kPrefetched; ++index) {
+    if (!batch.peek_ahead(index, key.tag)) return kPrefetched;
+    keys[index] = key;
     engine.table().prefetch(key);
   }
   // Each step needs the cache line that the one before has fetched; the misses of several messages overlap.
-  for (std::uint32_t place = 0; place < kPrefetched; ++place) {
-    records[place] = engine.table().peek(keys[place]);
-    if (records[place] == nullptr) continue;
-    __builtin_prefetch(records[place], 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(records[place]) + 64, 1);
+  for (std::uint32_t index = 0; index < kPrefetched; ++index) {
+    records[index] = engine.table().peek(keys[index]);
+    if (records[index] == nullptr) continue;
+    __builtin_prefetch(records[index], 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(records[index]) + 64, 1);
   }
   // What a record says may be read only where no other thread can be taking it.
   if (engine.is_serial() || engine.order() != nullptr)

@@ -7,14 +7,14 @@ namespace weft::core {
 namespace {
 
 template <AtomicValue T>
-std::uint64_t apply_as(const AtomicUpdate& update, std::byte* place) noexcept {
+std::uint64_t apply_as(const AtomicUpdate& update, std::byte* memory) noexcept {
   T operand{};
   T expected{};
   T old{};
   std::memcpy(&operand, &update.operand, sizeof operand);
   std::memcpy(&expected, &update.expected, sizeof expected);
   [[maybe_unused]] const bool is_done =
-      detail::apply_atomically(place, update.operation, operand, expected, old);
+      detail::apply_atomically(memory, update.operation, operand, expected, old);
   assert(is_done);
   return detail::atomic_bits(old);
 }
@@ -39,21 +39,21 @@ const char* name_of(AtomicType type) noexcept {
   return "unknown";
 }
 
-std::uint64_t carry_out(const AtomicUpdate& update, std::byte* place) noexcept {
-  assert(is_possible(update.operation, update.type) && detail::is_aligned(place, size_of(update.type)));
+std::uint64_t carry_out(const AtomicUpdate& update, std::byte* memory) noexcept {
+  assert(is_possible(update.operation, update.type) && detail::is_aligned(memory, size_of(update.type)));
   switch (update.type) {
     case AtomicType::uint32:
-      return apply_as<std::uint32_t>(update, place);
+      return apply_as<std::uint32_t>(update, memory);
     case AtomicType::int32:
-      return apply_as<std::int32_t>(update, place);
+      return apply_as<std::int32_t>(update, memory);
     case AtomicType::uint64:
-      return apply_as<std::uint64_t>(update, place);
+      return apply_as<std::uint64_t>(update, memory);
     case AtomicType::int64:
-      return apply_as<std::int64_t>(update, place);
+      return apply_as<std::int64_t>(update, memory);
     case AtomicType::float32:
-      return apply_as<float>(update, place);
+      return apply_as<float>(update, memory);
     case AtomicType::float64:
-      return apply_as<double>(update, place);
+      return apply_as<double>(update, memory);
   }
   return 0;
 }

@@ -65,16 +65,17 @@ Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
 }
 
 /// Carries out an access by loads, stores and atomic operations of this process.
-Status OneSided::attempt_in_place(Request& request, std::byte* place) noexcept {
+Status OneSided::attempt_in_place(Request& request, std::byte* located) noexcept {
   if (request.operation == Operation::atomic) {
-    if (!detail::is_aligned(place, request.size)) return requests_.finish_in_post(request, Outcome::refused);
-    const std::uint64_t old = carry_out(request.update, place);
+    if (!detail::is_aligned(located, request.size))
+      return requests_.finish_in_post(request, Outcome::refused);
+    const std::uint64_t old = carry_out(request.update, located);
     if (request.data != nullptr) std::memcpy(request.data, &old, request.size);
   } else if (request.size != 0) {
     if (request.operation == Operation::put)
-      base::copy_bulk(place, request.data, request.size);
+      base::copy_bulk(located, request.data, request.size);
     else
-      base::copy_bulk(request.data, place, request.size);
+      base::copy_bulk(request.data, located, request.size);
   }
   return requests_.finish_in_post(request, Outcome::ok);
 }
@@ -87,11 +88,11 @@ Status OneSided::attempt_located(Request& request, const Origin& origin, bool& i
                                      region.bytes,
                                      request.where.offset,
                                      request.options.device};
-  std::byte* place = nullptr;
-  const AccessResult result = context_.port->locate(region.rank, memory, request.size, place);
+  std::byte* located = nullptr;
+  const AccessResult result = context_.port->locate(region.rank, memory, request.size, located);
   switch (result) {
     case AccessResult::done:
-      return attempt_in_place(request, place);
+      return attempt_in_place(request, located);
     case AccessResult::refused:
       return requests_.finish_in_post(request, Outcome::refused);
     case AccessResult::peer_left:

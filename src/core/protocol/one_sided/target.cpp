@@ -34,20 +34,20 @@ std::byte* AccessTarget::find(const AccessPiece& piece) const noexcept {
 }
 
 /// Writes the data of a put. Returns false when the memory is no longer what the program has registered.
-bool AccessTarget::store(const AccessPiece& piece, std::byte* place, const std::byte* from) const noexcept {
+bool AccessTarget::store(const AccessPiece& piece, std::byte* memory, const std::byte* from) const noexcept {
   if (piece.length == 0) return true;
   if (context_.regions.is_of_program({piece.region.index, piece.region.generation}))
-    return base::write_guarded(place, from, piece.length);
-  std::memcpy(place, from, piece.length);
+    return base::write_guarded(memory, from, piece.length);
+  std::memcpy(memory, from, piece.length);
   return true;
 }
 
 /// Reads the data for a get. Returns false when the memory is no longer what the program has registered.
-bool AccessTarget::load(const AccessPiece& piece, std::byte* to, const std::byte* place) const noexcept {
+bool AccessTarget::load(const AccessPiece& piece, std::byte* to, const std::byte* memory) const noexcept {
   if (piece.length == 0) return true;
   if (context_.regions.is_of_program({piece.region.index, piece.region.generation}))
-    return base::read_guarded(to, place, piece.length);
-  std::memcpy(to, place, piece.length);
+    return base::read_guarded(to, memory, piece.length);
+  std::memcpy(to, memory, piece.length);
   return true;
 }
 
@@ -83,14 +83,14 @@ bool AccessTarget::on_put(std::uint64_t word, const Message& arrival, network::S
   // Before the copy: a piece that is delivered again must not be copied twice.
   Answer* answer = take_answer(piece.urgent != 0);
   if (answer == nullptr) return false;
-  std::byte* place = find(piece);
-  if (place != nullptr && !store(piece, place, arrival.data() + sizeof piece)) place = nullptr;
+  std::byte* memory = find(piece);
+  if (memory != nullptr && !store(piece, memory, arrival.data() + sizeof piece)) memory = nullptr;
   answer->peer = arrival.peer();
   answer->device = static_cast<std::uint8_t>(piece.device);
   answer->channel = Channel::access_completed;
   answer->request = piece.request;
-  answer->outcome = place != nullptr ? Outcome::ok : Outcome::refused;
-  const bool signals = place != nullptr && static_cast<std::uint16_t>(word >> 32) != 0;
+  answer->outcome = memory != nullptr ? Outcome::ok : Outcome::refused;
+  const bool signals = memory != nullptr && static_cast<std::uint16_t>(word >> 32) != 0;
   // The answer goes first: the initiator does not wait for the effects of the signal.
   give_or_store(*answer);
   if (signals) signal(word, Operation::put_arrived, arrival.peer());
@@ -161,15 +161,15 @@ Step AccessTarget::give(Answer& answer, Caller caller) noexcept {
 SendResult AccessTarget::give_data(const AccessPiece& wanted, const Outgoing& outgoing,
                                    Caller caller) noexcept {
   // Checked again at every attempt: the region may have been closed meanwhile.
-  const std::byte* place = wanted.length <= sizes_.get ? find(wanted) : nullptr;
+  const std::byte* memory = wanted.length <= sizes_.get ? find(wanted) : nullptr;
   // Writes the answer and returns its length; the answer says so when there is nothing to read.
   const auto assemble = [&](std::byte* to) {
-    const bool is_read = place != nullptr && load(wanted, to + sizeof(GetData), place);
+    const bool is_read = memory != nullptr && load(wanted, to + sizeof(GetData), memory);
     const GetData header{wanted.place, is_read ? 0U : 1U, 0};
     std::memcpy(to, &header, sizeof header);
     return sizeof header + (is_read ? wanted.length : 0);
   };
-  if (place == nullptr || sizeof(GetData) + wanted.length <= sizes_.inline_limit) {
+  if (memory == nullptr || sizeof(GetData) + wanted.length <= sizes_.inline_limit) {
     alignas(16) std::array<std::byte, kStackMessage> message;
     const std::size_t length = assemble(message.data());
     return context_.port->send(outgoing, Bytes(message).first(length), caller);

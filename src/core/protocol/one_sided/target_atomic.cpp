@@ -29,17 +29,17 @@ bool AccessTarget::on_atomic(std::uint64_t word, const Message& arrival, network
   if (answer == nullptr) return false;
   const std::size_t size = size_of(update.type);
   const network::RegionName name{wanted.region.index, wanted.region.generation};
-  std::byte* place = context_.regions.find(name, wanted.offset, size);
-  if (place != nullptr && (!detail::is_aligned(place, size) ||
-                           (context_.regions.is_of_program(name) && !base::can_update(place))))
-    place = nullptr;
+  std::byte* memory = context_.regions.find(name, wanted.offset, size);
+  if (memory != nullptr && (!detail::is_aligned(memory, size) ||
+                            (context_.regions.is_of_program(name) && !base::can_update(memory))))
+    memory = nullptr;
   answer->peer = arrival.peer();
   answer->device = static_cast<std::uint8_t>(wanted.device);
   answer->channel = Channel::atomic_completed;
   answer->request = wanted.request;
-  answer->outcome = place != nullptr ? Outcome::ok : Outcome::refused;
-  answer->old = place != nullptr ? carry_out(update, place) : 0;
-  const bool signals = place != nullptr && static_cast<std::uint16_t>(word >> 32) != 0;
+  answer->outcome = memory != nullptr ? Outcome::ok : Outcome::refused;
+  answer->old = memory != nullptr ? carry_out(update, memory) : 0;
+  const bool signals = memory != nullptr && static_cast<std::uint16_t>(word >> 32) != 0;
   // The answer goes first: the initiator does not wait for the effects of the signal.
   give_or_store(*answer);
   if (signals) signal(word, Operation::atomic_arrived, arrival.peer());

@@ -78,9 +78,9 @@ class PollDelay {
 
   /// The step that is tried in the epoch after this one; 0: none.
   [[nodiscard]] std::int32_t step_after(std::uint32_t epoch) const noexcept {
-    const std::uint32_t place = epoch % kPeriod;
-    if (place == own_exploration_) return kAlone[epoch / kPeriod % kAlone.size()];
-    if (place % (kPeriod / 2) == kPeriod / 4) return kTogether[epoch / (kPeriod / 2) % kTogether.size()];
+    const std::uint32_t position = epoch % kPeriod;
+    if (position == own_exploration_) return kAlone[epoch / kPeriod % kAlone.size()];
+    if (position % (kPeriod / 2) == kPeriod / 4) return kTogether[epoch / (kPeriod / 2) % kTogether.size()];
     return 0;
   }
   /// Returns the change.
@@ -98,7 +98,7 @@ class PollDelay {
   }
 
   std::atomic<std::int32_t> pauses_{kFirst};
-  std::uint32_t own_exploration_ = 0;  // place of this rank's own trials in the period
+  std::uint32_t own_exploration_ = 0;  // position of this rank's own trials in the period
   std::int32_t explored_step_ = 0;     // the step on trial; 0: none
   std::atomic<bool> is_first_{false};  // the next poll for an answer is the first one of a ping-pong
   Clock::time_point began_;

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::uint32_t kFirstTurn = 1;  // of the lower rank, whose turns are odd
 
-/// Converts a place that a peer has written into an address; nullptr when the place is impossible.
-Slot* reply_slot_at(const Mapping& mapping, std::uint32_t place) noexcept {
-  const std::uint64_t offset = std::uint64_t{place} * sizeof(Slot);
+/// Converts the number of a slot that a peer has written into an address; nullptr when it is impossible.
+Slot* reply_slot_at(const Mapping& mapping, std::uint32_t number) noexcept {
+  const std::uint64_t offset = std::uint64_t{number} * sizeof(Slot);
   return mapping.contains(offset, kReplySlotBytes) ? reinterpret_cast<Slot*>(mapping.base() + offset)
                                                    : nullptr;
 }
@@ -58,9 +58,9 @@ void ReplySlots::offer(ReceiveLane& lane, SendState& back) noexcept {
     return;
   }
   const std::uint64_t offset = shared_.segment->allocate_reply_slot();
-  const auto place = static_cast<std::uint32_t>(offset / sizeof(Slot));
-  if (offset == 0 || place != offset / sizeof(Slot)) return;  // both lanes go on without a reply slot
-  Slot& reply_slot = *reply_slot_at(shared_.segment->mapping(), place);
+  const auto number = static_cast<std::uint32_t>(offset / sizeof(Slot));
+  if (offset == 0 || number != offset / sizeof(Slot)) return;  // both lanes go on without a reply slot
+  Slot& reply_slot = *reply_slot_at(shared_.segment->mapping(), number);
   shared_.log.debug([&] {
     return "lane " + std::to_string(lane.index) + " of stripe " + std::to_string(lane.stripe) +
            " and the lane to rank " + std::to_string(lane.peer->rank) + " of stripe " +
@@ -74,11 +74,11 @@ void ReplySlots::offer(ReceiveLane& lane, SendState& back) noexcept {
   lane.poll_delay.set_side(true);
   // Pairs with the acquires of polls, which then see the turn.
   lane.reply.slot.store(&reply_slot, std::memory_order_release);
-  lanes_.area().announcement(lane.index).reply_slot.store(place, std::memory_order_relaxed);
+  lanes_.area().announcement(lane.index).reply_slot.store(number, std::memory_order_relaxed);
   Announcement& entry = back.area->announcement(back.index);
   entry.reply_slot_lane = static_cast<std::uint16_t>(lane.index);
   // Pairs with the acquire in accept().
-  entry.reply_slot.store(place, std::memory_order_release);
+  entry.reply_slot.store(number, std::memory_order_release);
   detail::ring_doorbell(back);
 }
 
@@ -86,14 +86,14 @@ void ReplySlots::accept(ReceiveLane& lane) noexcept {
   if (!lane.is_data || lane.reply.is_paired.load(std::memory_order_relaxed) || lane.peer->rank <= rank())
     return;
   const Announcement& entry = lanes_.area().announcement(lane.index);
-  const std::uint32_t place = entry.reply_slot.load(std::memory_order_acquire);
-  Slot* const reply_slot = place != 0 ? reply_slot_at(*lane.peer->mapping, place) : nullptr;
+  const std::uint32_t number = entry.reply_slot.load(std::memory_order_acquire);
+  Slot* const reply_slot = number != 0 ? reply_slot_at(*lane.peer->mapping, number) : nullptr;
   if (reply_slot == nullptr) return;
   for (std::uint32_t column = 0; column < DevicePath::kNoColumn; ++column) {
     SendState* const state = lane_back(lane, column);
     // A later lane that uses the same announcement has not been offered this reply slot.
     if (state == nullptr || state->index != entry.reply_slot_lane ||
-        state->area->announcement(state->index).reply_slot.load(std::memory_order_relaxed) != place)
+        state->area->announcement(state->index).reply_slot.load(std::memory_order_relaxed) != number)
       continue;
     if (state->is_paired.exchange(true, std::memory_order_relaxed)) break;
     lane.reply.is_paired.store(true, std::memory_order_relaxed);
@@ -109,14 +109,14 @@ void ReplySlots::accept(ReceiveLane& lane) noexcept {
 }
 
 void ReplySlots::resume(ReceiveLane& lane) noexcept {
-  const std::uint32_t place =
+  const std::uint32_t number =
       lanes_.area().announcement(lane.index).reply_slot.load(std::memory_order_acquire);
-  if (place == 0) return;
+  if (number == 0) return;
   const Mapping& own = shared_.segment->mapping();
   const bool is_lower = own.header().rank < lane.peer->rank;
-  Slot* const reply_slot = reply_slot_at(is_lower ? *lane.peer->mapping : own, place);
+  Slot* const reply_slot = reply_slot_at(is_lower ? *lane.peer->mapping : own, number);
   if (reply_slot == nullptr) return;
-  if (!is_lower) lane.reply.own_offset = std::uint64_t{place} * sizeof(Slot);
+  if (!is_lower) lane.reply.own_offset = std::uint64_t{number} * sizeof(Slot);
   const std::uint32_t last = lane.ring.control->reply_slot_turn.load(std::memory_order_relaxed);
   lane.reply.is_paired.store(true, std::memory_order_relaxed);
   lane.reply.turn.store(last != 0  ? last + 2

@@ -119,8 +119,8 @@ void SendLanes::close_in_forked_child() noexcept {
     for (auto& row : path.rows) {
       const LaneRow* const lanes = row.load(std::memory_order_acquire);
       if (lanes == no_lanes_.get()) continue;
-      for (std::size_t place = 0; place < row_size(); ++place) {
-        detail::SendLane* const lane = lanes[place].load(std::memory_order_acquire);
+      for (std::size_t entry = 0; entry < row_size(); ++entry) {
+        detail::SendLane* const lane = lanes[entry].load(std::memory_order_acquire);
         if (lane == nullptr) continue;
         lane->set_limit(lane->tail());
         lane->reply_slot.store(nullptr, std::memory_order_relaxed);
