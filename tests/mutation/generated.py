@@ -293,7 +293,7 @@ def run(arguments):
         if name not in FOLDERS:
             raise ScratchError(f"--generated {name}: there is no such folder (one of: all {' '.join(FOLDERS)})")
     program = mutator()
-    scratch = Scratch(arguments.scratch or ROOT / "build" / "mutation" / "generated", arguments.jobs)
+    scratch = Scratch(arguments.scratch or ROOT / "build" / "mutation" / "generated", arguments.jobs, "by_files")
     scratch.copy()
     environment = {"CCACHE_DISABLE": "1", "WEFTDEV_BIN_DIR": str(scratch.build / "bin"), "WEFTDEV_TEST_BIN_DIR": str(scratch.build / "bin" / "tests"),
                    "WEFTDEV_SOURCE_DIR": str(scratch.folder)}

@@ -70,7 +70,7 @@ def measured_groups(scratch, judge, faults, progress):
 
 def run_planted(arguments, faults, all_faults):
     texts = planted.plant(planted.with_planters(faults, all_faults), ROOT)
-    scratch = Scratch(arguments.scratch or ROOT / "build" / "mutation" / "planted", arguments.jobs)
+    scratch = Scratch(arguments.scratch or ROOT / "build" / "mutation" / "planted", arguments.jobs, "by_folders")
     progress = Progress(len(faults))
     progress.say(f"{len(faults)} faults in {len(texts) - 1} files; the copy is {scratch.folder}")
     scratch.copy(texts)

@@ -28,7 +28,10 @@ def tracked_files(root):
 
 
 class Scratch:
-    def __init__(self, folder, jobs):
+    """`compiled`: by_folders, which builds everything soonest, or by_files, where single files change again and again."""
+
+    def __init__(self, folder, jobs, compiled):
+        self.unity = {"by_folders": "-DWEFT_UNITY_LIBRARY=ON", "by_files": "-DWEFT_UNITY=OFF"}[compiled]
         self.folder = Path(folder).resolve()
         self.build = self.folder / "build" / "release"
         self.jobs = jobs
@@ -66,7 +69,7 @@ class Scratch:
         if not (self.build / "build.ninja").is_file():
             launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
             # Faulty code may earn warnings, and need not be fast.
-            self._call(["cmake", "--preset", "release", "-DWEFT_WERROR=OFF", "-DWEFT_UNITY=OFF", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", *launcher],
+            self._call(["cmake", "--preset", "release", "-DWEFT_WERROR=OFF", self.unity, "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", *launcher],
                        "configuring the copy", cwd=self.folder, env=environment)
         self._call(["cmake", "--build", str(self.build), "-j", str(self.jobs), "--target", *targets], "building the copy",
                    env=environment)
