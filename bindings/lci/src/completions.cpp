@@ -261,11 +261,7 @@ int64_t counter_get_x::call() const {
 void counter_set_x::call() const {
   of_kind<CounterCompletion>(m_comp, attr_comp_type_t::counter, "counter_set").set(m_value);
 }
-status_t cq_pop(comp_t comp) {
-  status_t status(errorcode_t::retry);
-  static_cast<void>(of_kind<QueueCompletion>(comp, attr_comp_type_t::cq, "cq_pop").pop(status));
-  return status;
-}
+status_t cq_pop(comp_t comp) { return of_kind<QueueCompletion>(comp, attr_comp_type_t::cq, "cq_pop").pop(); }
 
 rcomp_t reserve_rcomps_x::call() const {
   runtime_impl_t& runtime = runtime_of(m_runtime);

@@ -109,6 +109,17 @@ class Delivery {
     return memory != nullptr ? memory : copy_of(data, size, rank);
   }
 
+  /// A copy of an active message of a word, which the caller has in a register.
+  [[nodiscard, gnu::always_inline]] inline void* own_copy(int rank, std::uint64_t word) const noexcept {
+    void* const memory = room_ < sizeof word ? nullptr
+                         : into_packets_     ? payloads_->take_packet()
+                                             : payloads_->allocate(sizeof word);
+    if (memory == nullptr) [[unlikely]]
+      return copy_of(reinterpret_cast<const std::byte*>(&word), sizeof word, rank);
+    std::memcpy(memory, &word, sizeof word);
+    return memory;
+  }
+
   /// Says on standard error how the operation has ended. Returns the code for its status.
   static errorcode_t failed(const weft::Message& message, weft::Outcome outcome) noexcept;
 

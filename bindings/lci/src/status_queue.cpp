@@ -112,11 +112,15 @@ bool QueueCompletion::pop_any(StatusEntry::Content& content) noexcept {
   return is_popped;
 }
 
-bool QueueCompletion::pop_slowly(status_t& to) noexcept {
+status_t QueueCompletion::pop_other_alone(Ring& ring) noexcept {
   StatusEntry::Content content;
-  if (!pop_any(content)) return false;
-  to = status_of(content);
-  return true;
+  end_pop_alone(ring, ring.front(), content);
+  return status_of(content);
+}
+
+status_t QueueCompletion::pop_slowly() noexcept {
+  StatusEntry::Content content;
+  return pop_any(content) ? status_of(content) : status_t(errorcode_t::retry);
 }
 
 bool QueueCompletion::ready() const noexcept {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <weft/completion/arrivals.hpp>
@@ -34,6 +36,12 @@ struct alignas(64) StatusEntry {
     std::uint32_t tag;
     alignas(16) std::byte place[kInPlace];
   };
+  /// What an entry of kind sizeof(std::uint64_t) holds: small enough for registers.
+  struct Word {
+    std::int32_t rank;
+    std::uint32_t tag;
+    std::uint64_t payload;
+  };
   struct Item {
     const status_t& status;
     bool owns_buffer;
@@ -56,6 +64,15 @@ struct alignas(64) StatusEntry {
     content.tag = tag;
     std::memcpy(content.place, place, sizeof place);
   }
+  [[nodiscard]] bool holds_status() const noexcept { return kind > kInPlace; }
+  /// The words of the status that the entry holds.
+  using StatusWords = std::array<std::uint64_t, sizeof(status_t) / sizeof(std::uint64_t)>;
+  void load(StatusWords& words) const noexcept { std::memcpy(words.data(), place, sizeof words); }
+  void load(Word& word) const noexcept {
+    word.rank = rank;
+    word.tag = tag;
+    std::memcpy(&word.payload, place, sizeof word.payload);
+  }
 };
 static_assert(sizeof(StatusEntry) == 64 && sizeof(status_t) <= StatusEntry::kInPlace);
 
@@ -74,26 +91,29 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
   [[nodiscard]] bool ready() const noexcept override;
   [[nodiscard]] AtRest at_rest() const noexcept override;
 
-  /// Returns false when the queue is empty; such a pop only reads.
-  [[nodiscard, gnu::always_inline]] inline bool pop(status_t& to) noexcept {
+  /// Answers retry when the queue is empty; such a pop only reads.
+  [[nodiscard, gnu::always_inline]] inline status_t pop() noexcept {
     Ring* const ring = head_ring_.load(std::memory_order_acquire);
     const Ring::Front front = ring->front();
     if (!front.is_full) {
       if (ring->next.load(std::memory_order_acquire) != nullptr ||
           is_stopped_.load(std::memory_order_relaxed))
-        return pop_slowly(to);
+        return pop_slowly();
       weft::detail::note_empty_poll();
-      return false;
+      return status_t(errorcode_t::retry);
     }
     if (!consumers_.enter_alone()) [[unlikely]]
-      return pop_slowly(to);
-    StatusEntry::Content content;
-    ring->pop_alone(front, content);
-    consumers_.leave_alone();
-    if (is_stopped_.load(std::memory_order_relaxed)) [[unlikely]]
-      resume_if_drained();
-    to = status_of(content);
-    return true;
+      return pop_slowly();
+    if (front.entry->kind == sizeof(std::uint64_t)) {
+      StatusEntry::Word word;
+      end_pop_alone(*ring, front, word);
+      return make_status(errorcode_t::done, word.rank, delivery().own_copy(word.rank, word.payload),
+                         sizeof word.payload, word.tag, nullptr);
+    }
+    if (!front.entry->holds_status()) return pop_other_alone(*ring);
+    StatusEntry::StatusWords words;
+    end_pop_alone(*ring, front, words);
+    return std::bit_cast<status_t>(words);
   }
 
  private:
@@ -104,15 +124,14 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
   /// For what does not fit an entry. Statuses at rest do not hold all packets: what arrives while many are at
   /// rest is copied to memory of the allocator.
   [[nodiscard]] Delivery delivery_at_rest() const noexcept;
-  [[nodiscard, gnu::always_inline]] inline status_t status_of(
-      const StatusEntry::Content& content) const noexcept {
+  [[nodiscard]] status_t status_of(const StatusEntry::Content& content) const noexcept {
     if (content.kind <= StatusEntry::kInPlace) [[likely]]
       return make_status(errorcode_t::done, content.rank,
                          delivery().own_copy(content.rank, content.place, content.kind), content.kind,
                          content.tag, nullptr);
-    status_t status;
-    std::memcpy(static_cast<void*>(&status), content.place, sizeof status);
-    return status;
+    StatusEntry::StatusWords words;
+    std::memcpy(words.data(), content.place, sizeof words);
+    return std::bit_cast<status_t>(words);
   }
   template <class Item>
   [[gnu::always_inline]] inline void push(const Item& item) noexcept;
@@ -122,7 +141,17 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
   [[gnu::noinline]] void push_slowly(const Item& item, bool is_alone) noexcept;
   [[gnu::noinline]] void push_large(weft::Message& message, bool is_alone) noexcept;
   bool pop_any(StatusEntry::Content& content) noexcept;
-  [[gnu::noinline]] bool pop_slowly(status_t& to) noexcept;
+  /// The rest of a pop that is alone.
+  template <class To>
+  [[gnu::always_inline]] inline void end_pop_alone(Ring& ring, const Ring::Front& front, To& to) noexcept {
+    ring.pop_alone(front, to);
+    consumers_.leave_alone();
+    if (is_stopped_.load(std::memory_order_relaxed)) [[unlikely]]
+      resume_if_drained();
+  }
+  /// The same for messages of other sizes than a word.
+  [[gnu::noinline]] status_t pop_other_alone(Ring& ring) noexcept;
+  [[gnu::noinline]] status_t pop_slowly() noexcept;
   static void grow(Ring& full);
   [[nodiscard]] std::uint64_t size_guess() const noexcept { return at_rest().messages; }
   void stop_if_full() noexcept;
