@@ -3,21 +3,9 @@
 #include <bit>
 #include <cstdio>
 
+#include "process_list.hpp"
+
 namespace lci {
-
-namespace {
-
-/// Those of all runtimes. Never destroyed: objects may be freed after everything else.
-struct AllNetworkEnds {
-  std::mutex mutex;
-  std::vector<NetworkEnds*> all;
-  [[nodiscard]] static AllNetworkEnds& of_process() {
-    static AllNetworkEnds& only = *new AllNetworkEnds;
-    return only;
-  }
-};
-
-}  // namespace
 
 std::atomic<bool> WaitingEnds::are_used_{false};
 
@@ -75,14 +63,14 @@ void WaitingEnds::grow() {
 NetworkEnds::NetworkEnds() : OwnCompletion(comp_attr_t()) {
   attr.comp_type = attr_comp_type_t::handler;
   attach(*this);
-  AllNetworkEnds& process = AllNetworkEnds::of_process();
+  auto& process = ProcessList<NetworkEnds>::get();
   const std::lock_guard lock(process.mutex);
   process.all.push_back(this);
 }
 
 NetworkEnds::~NetworkEnds() {
   retire();
-  AllNetworkEnds& process = AllNetworkEnds::of_process();
+  auto& process = ProcessList<NetworkEnds>::get();
   const std::lock_guard lock(process.mutex);
   std::erase(process.all, this);
 }
@@ -135,7 +123,7 @@ void NetworkEnds::tell(WaitingEnd& ended, const weft::Runtime& runtime) {
 
 void NetworkEnds::forget(const comp_impl_t& object) noexcept {
   if (!WaitingEnds::are_used()) return;
-  AllNetworkEnds& process = AllNetworkEnds::of_process();
+  auto& process = ProcessList<NetworkEnds>::get();
   const std::lock_guard lock(process.mutex);
   for (NetworkEnds* const each : process.all)
     each->records_.for_each([&object](WaitingEnd& record) {

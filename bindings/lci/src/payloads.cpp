@@ -8,6 +8,8 @@
 #include <vector>
 #include <weft/binding/per_thread.hpp>
 
+#include "process_list.hpp"
+
 namespace lci {
 
 namespace {
@@ -15,16 +17,8 @@ namespace {
 constinit PacketCache nobodys_cache;  // never written
 
 /// The caches of all threads, which a runtime that ends takes its packets out of. The mutex is held by
-/// whoever makes a cache that of another runtime, and empties it. Never destroyed: threads may end after
-/// everything else.
-struct Caches {
-  std::mutex mutex;
-  std::vector<PacketCache*> all;
-  [[nodiscard]] static Caches& of_process() {
-    static Caches& only = *new Caches;
-    return only;
-  }
-};
+/// whoever makes a cache that of another runtime, and empties it.
+using Caches = ProcessList<PacketCache>;
 
 }  // namespace
 
@@ -37,7 +31,7 @@ class CacheOwner {
   static void give_to(const Payloads& payloads) {
     CacheOwner* const owner = weft::PerThread<CacheOwner>::get();
     if (owner == nullptr) return;  // the last destructors of a thread may put packets back still
-    const std::lock_guard lock(Caches::of_process().mutex);
+    const std::lock_guard lock(Caches::get().mutex);
     if (payloads.has_room_for_cache()) hand_over(owner->cache_, &payloads);
   }
   /// The same of any thread's cache, or of none's packets. With the mutex.
@@ -52,7 +46,7 @@ class CacheOwner {
     cache.of.store(payloads, std::memory_order_relaxed);
   }
   CacheOwner() {
-    Caches& caches = Caches::of_process();
+    Caches& caches = Caches::get();
     const std::lock_guard lock(caches.mutex);
     caches.all.push_back(&cache_);
     packet_cache = &cache_;
@@ -60,7 +54,7 @@ class CacheOwner {
   CacheOwner(const CacheOwner&) = delete;
   CacheOwner& operator=(const CacheOwner&) = delete;
   ~CacheOwner() {
-    Caches& caches = Caches::of_process();
+    Caches& caches = Caches::get();
     const std::lock_guard lock(caches.mutex);
     std::erase(caches.all, &cache_);
     hand_over(cache_, nullptr);
@@ -85,7 +79,7 @@ Payloads& Payloads::make(weft::Runtime& runtime) {
 }
 
 void Payloads::close() noexcept {
-  Caches& caches = Caches::of_process();
+  Caches& caches = Caches::get();
   const std::lock_guard lock(caches.mutex);
   for (PacketCache* const cache : caches.all)
     if (cache->of.load(std::memory_order_relaxed) == this) CacheOwner::hand_over(*cache, nullptr);

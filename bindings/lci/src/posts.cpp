@@ -156,7 +156,8 @@ errorcode_t post_am_untold(device_impl_t* device, int rank, void* local_buffer, 
   endpoint_impl_t* const place = device != nullptr ? &device->own_endpoint : g_endpoint;
   if (size == sizeof(std::uint64_t) && place != nullptr && !place->payloads.may_hold(local_buffer) &&
       place->rcomps.is_first(rcomp_of(target))) [[likely]] {
-    weft::detail::SendLane* const lane = lane_of_thread(place->endpoint.path(), rank, place->index);
+    weft::detail::SendLane* const lane =
+        place->endpoint.path().lane(rank, place->index, weft::detail::thread_column);
     if (lane != nullptr && place->peers.has_met(rank)) [[likely]] {
       std::atomic<std::uint32_t>* hold = nullptr;
       const QuickPost answer = try_post_word(*lane, target, local_buffer, hold);

@@ -14,16 +14,6 @@ enum class QuickPost : std::uint8_t {
   cold,  ///< sent, but the lane is held still: ring_doorbell() and leave() end the post
 };
 
-/// The lane of this thread to a device of a peer, as DevicePath::lane(); null: there is none yet.
-[[nodiscard, gnu::always_inline]] inline weft::detail::SendLane* lane_of_thread(
-    const weft::detail::DevicePath& path, int peer, std::uint8_t device) noexcept {
-  using weft::detail::DevicePath;
-  if (static_cast<std::uint32_t>(peer) >= path.ranks) [[unlikely]]
-    return nullptr;
-  const DevicePath::LaneRow* const row = path.rows[device].load(std::memory_order_acquire);
-  return row[DevicePath::place(peer, weft::detail::thread_column)].load(std::memory_order_acquire);
-}
-
 /// What weft's post of a word does on its fast path, for a caller that makes calls only at its end, and so
 /// saves no registers. `target`: weft::detail::handle_word(). `hold`: of the lane, where the answer is cold.
 [[nodiscard, gnu::always_inline]] inline QuickPost try_post_word(weft::detail::SendLane& lane,
