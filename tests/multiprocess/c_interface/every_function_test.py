@@ -1,4 +1,5 @@
-"""Every function of weft.h answers a wrong handle, a null pointer and a second thread by an error that names function and argument."""
+"""Every function of weft.h answers a wrong handle, a null pointer, a struct of an impossible size and a second thread by an error that
+names function and argument."""
 
 import os
 import subprocess

@@ -207,6 +207,30 @@ def destroy(good):
     call("weft_packet_put", [pointer(RUNTIME), pointer(good["packet"])])
 
 
+def sized_struct(name, size):
+    """The struct as a caller's headers have it by which its size is this; its last bytes are set where those are newer than the library's."""
+    memory = (ctypes.c_longdouble * (max(SIZES[name], min(size, 4096)) // 16 + 1))()
+    words = ctypes.cast(memory, ctypes.POINTER(ctypes.c_size_t))
+    words[0] = size
+    if SIZES[name] < size < 4096:
+        words[size // ctypes.sizeof(ctypes.c_size_t) - 1] = 1
+    kept.append(memory)
+    return ctypes.cast(memory, ctypes.c_void_p)
+
+
+def with_wrong_sizes(good):
+    word = ctypes.sizeof(ctypes.c_size_t)
+    for name, function in FUNCTIONS.items():
+        for parameter in function.parameters:
+            struct = parameter.type.removeprefix("const ").removesuffix("*")
+            if "size" not in c_headers.fields().get(struct, [])[:1]:
+                continue
+            size = SIZES[struct]
+            for what, wrong_size in (("no size", 0), ("less than its size", word - 1), ("a part of a field", size - word // 2),
+                                     ("more than any struct", 1 << 20), ("a newer field", size + 2 * word)):
+                wrong(what, name, parameter.name, sized_struct(struct, wrong_size), good)
+
+
 def with_wrong_handles(good, gone):
     for name, function in FUNCTIONS.items():
         if name in NOT_CALLED:
@@ -256,6 +280,7 @@ destroy(thrown_away)
 lasting = make(8)
 thrown_away["weft_runtime"] = None
 with_wrong_handles(lasting, thrown_away)
+with_wrong_sizes(lasting)
 
 of_stream = dict(lasting, weft_endpoint=call("weft_stream_endpoint", [pointer(lasting["weft_stream"])]))
 keep_the_endpoint = re.compile(r"weft_collective_create$|weft_context_create$|weft_endpoint_destroy$")

@@ -71,7 +71,8 @@ weft_result result_of_exception(const char* function) noexcept {
 
 void check_size(const void* given, std::size_t size, std::size_t known, const char* name) {
   constexpr std::size_t kMost = 4096;
-  if (size < sizeof size || size > kMost)
+  // A struct that begins with its size is aligned as that is: no other size is that of a whole one.
+  if (size < sizeof size || size > kMost || size % sizeof size != 0)
     throw BadArgument(std::string(name) + "->size is " + std::to_string(size) +
                       ": it must be the sizeof of the struct");
   const auto* const bytes = static_cast<const unsigned char*>(given);
