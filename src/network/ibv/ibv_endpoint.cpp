@@ -1,8 +1,8 @@
 #include "network/ibv/ibv_endpoint.hpp"
 
-#include <weft/error.hpp>
+#include "network/readable_when_either.hpp"
 
-#include <sys/epoll.h>
+#include <weft/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,13 +37,8 @@ ibv_comp_channel* make_channel(const Device& device) {
 
 /// A descriptor that is readable when one of the two is.
 int make_epoll(int first, int second) {
-  base::Descriptor made(::epoll_create1(EPOLL_CLOEXEC));
-  for (const int descriptor : {first, second}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (!made || ::epoll_ctl(made.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
-      throw Error(ErrorClass::network, "ibv: completions cannot be waited for: " + error_text(errno));
-  }
+  base::Descriptor made = readable_when_either(first, second);
+  if (!made) throw Error(ErrorClass::network, "ibv: completions cannot be waited for: " + error_text(errno));
   return made.release();
 }
 

@@ -1,9 +1,9 @@
 #include "network/shm/segment/allocated_memory.hpp"
 
 #include "base/memory/memory_file.hpp"
+#include "base/memory/retired_ranges.hpp"
 #include "base/system_call.hpp"
 #include "base/uninterrupted.hpp"
-#include "network/shm/segment/retired_ranges.hpp"
 
 #include <weft/error.hpp>
 
@@ -58,7 +58,7 @@ RegionMapping::RegionMapping(int descriptor, std::uint64_t size, Of of) : bytes_
 RegionMapping::~RegionMapping() {
   watch_.reset();
   if (keeps_addresses_.load(std::memory_order_relaxed))
-    RetiredRanges::of_process().retire(base_, bytes_);
+    base::RetiredRanges::of_process().retire(base_, bytes_);
   else
     ::munmap(base_, bytes_);
   mappings.fetch_sub(1, std::memory_order_relaxed);

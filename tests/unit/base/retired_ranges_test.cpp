@@ -1,5 +1,5 @@
 // Addresses of regions that are gone: nothing lies there, and they are not used again soon.
-#include "network/shm/segment/retired_ranges.hpp"
+#include "base/memory/retired_ranges.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::network::shm {
+namespace weft::base {
 namespace {
 
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ TEST(RetiredRanges, stay_out_of_use_while_they_are_young) {
 }
 
 }  // namespace
-}  // namespace weft::network::shm
+}  // namespace weft::base

@@ -1,4 +1,4 @@
-#include "network/shm/segment/retired_ranges.hpp"
+#include "base/memory/retired_ranges.hpp"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <new>
 
-namespace weft::network::shm {
+namespace weft::base {
 
 namespace {
 
@@ -53,4 +53,4 @@ void RetiredRanges::retire(std::byte* base, std::uint64_t bytes) noexcept {
   }
 }
 
-}  // namespace weft::network::shm
+}  // namespace weft::base

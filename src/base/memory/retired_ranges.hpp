@@ -7,13 +7,14 @@
 #include <deque>
 #include <mutex>
 
-namespace weft::network::shm {
+namespace weft::base {
 
 /// Keeps the addresses of released regions out of use, without their memory.
 ///
 /// A thread that accesses a region by loads and stores checks that the region is open and then accesses it,
 /// and leaves no mark. So a thread may be about to access a region that has just been closed, and its
-/// addresses must neither fault nor belong to something else. A retired range reads as zeroes, data written
+/// addresses must neither fault nor belong to something else. The same holds for a library that goes on to
+/// store what a peer has sent in part. A retired range reads as zeroes, data written
 /// to it is lost, and neighbouring ranges are one mapping for the kernel. The addresses are used again only
 /// when the range has been retired for ten seconds, and the ranges retired after it are very many (2^16) or
 /// very large (a tebibyte together, less when the address space is limited). Any thread.
@@ -52,4 +53,4 @@ class RetiredRanges {
   std::uint64_t bytes_ = 0;   // of all ranges
 };
 
-}  // namespace weft::network::shm
+}  // namespace weft::base
