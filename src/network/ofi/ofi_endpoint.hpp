@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/log.hpp"
-#include "network/ofi/fabric.hpp"
+#include "network/ofi/libfabric/fabric.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/ofi/registered_packets.hpp"
 #include "network/session/courier/courier.hpp"

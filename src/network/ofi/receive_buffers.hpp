@@ -2,7 +2,7 @@
 #pragma once
 
 #include "concurrent/mpsc_list.hpp"
-#include "network/ofi/fabric.hpp"
+#include "network/ofi/libfabric/fabric.hpp"
 #include "network/session/link/received_message.hpp"
 
 #include <weft/message.hpp>

@@ -1,7 +1,7 @@
 // The memory of the packet pool, registered for sending.
 #pragma once
 
-#include "network/ofi/fabric.hpp"
+#include "network/ofi/libfabric/fabric.hpp"
 #include "network/session/link/message_format.hpp"
 #include "network/session/packets/packet_memory.hpp"
 

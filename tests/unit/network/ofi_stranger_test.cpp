@@ -3,7 +3,7 @@
 #include <weft/testing/in_process_job.hpp>
 
 #include "bootstrap/in_process/hub.hpp"
-#include "network/ofi/fabric.hpp"
+#include "network/ofi/libfabric/fabric.hpp"
 #include "network/session/link/message_format.hpp"
 #include "support/ranks.hpp"
 

@@ -1,7 +1,7 @@
 // libfabric's objects as owned values.
 #pragma once
 
-#include "network/ofi/library.hpp"
+#include "network/ofi/libfabric/library.hpp"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>

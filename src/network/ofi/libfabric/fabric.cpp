@@ -1,4 +1,4 @@
-#include "network/ofi/fabric.hpp"
+#include "network/ofi/libfabric/fabric.hpp"
 
 #include <weft/error.hpp>
 

@@ -1,4 +1,4 @@
-#include "network/ofi/library.hpp"
+#include "network/ofi/libfabric/library.hpp"
 
 #include <weft/error.hpp>
 

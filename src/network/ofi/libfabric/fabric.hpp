@@ -1,7 +1,7 @@
 // The provider that carries a rank's messages, and the domain in which its memory is registered.
 #pragma once
 
-#include "network/ofi/objects.hpp"
+#include "network/ofi/libfabric/objects.hpp"
 
 #include <atomic>
 #include <cstddef>
