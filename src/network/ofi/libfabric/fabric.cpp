@@ -23,11 +23,6 @@ constexpr std::array<const char*, 4> kPreferred = {"tcp;ofi_rxm", "tcp", "net", 
 /// them a page and more for each.
 constexpr std::size_t kTransfers = 256;
 
-bool uses_sockets(std::string_view provider) noexcept {
-  return provider.starts_with("tcp") || provider.starts_with("net") || provider.starts_with("udp") ||
-         provider.starts_with("sockets");
-}
-
 Info make_hints(std::string_view provider, std::string_view address) {
   // Equal to fi_allocinfo(), which is inlined and would need the library at link time.
   Info hints(library().dupinfo(nullptr));
@@ -71,12 +66,6 @@ Info find(std::string_view provider, std::string_view address) {
   return nullptr;
 }
 
-void check(long result, const char* call, std::string_view provider) {
-  if (result >= 0) return;
-  throw Error(ErrorClass::network, "ofi: " + std::string(call) + " of the provider \"" +
-                                       std::string(provider) + "\" failed: " + error_text(result));
-}
-
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -85,10 +74,19 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
+bool uses_sockets(std::string_view provider) noexcept {
+  return provider.starts_with("tcp") || provider.starts_with("net") || provider.starts_with("udp") ||
+         provider.starts_with("sockets");
+}
+
+bool is_usable(std::string_view provider, std::string_view address) {
+  return find(provider, address) != nullptr;
+}
+
 std::vector<std::string> usable_providers(std::string_view address) {
   std::vector<std::string> names;
   for (const char* name : kPreferred)
-    if (find(name, address) != nullptr) names.emplace_back(name);
+    if (is_usable(name, address)) names.emplace_back(name);
   return names;
 }
 
@@ -112,11 +110,17 @@ Fabric::Fabric(std::string_view provider, std::string_view address) {
                     std::string(address) +
                     " and reaches remote memory; it has: " + joined(usable_providers(address)));
   fid_fabric* fabric = nullptr;
-  check(library().fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric", this->provider());
+  check(library().fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric");
   fabric_.reset(fabric);
   fid_domain* domain = nullptr;
-  check(::fi_domain(fabric_.get(), info_.get(), &domain, nullptr), "fi_domain", this->provider());
+  check(::fi_domain(fabric_.get(), info_.get(), &domain, nullptr), "fi_domain");
   domain_.reset(domain);
+}
+
+void Fabric::check(long result, const char* call) const {
+  if (result >= 0) return;
+  throw Error(ErrorClass::network, "ofi: " + std::string(call) + " of the provider \"" +
+                                       std::string(provider()) + "\" failed: " + error_text(result));
 }
 
 std::size_t Fabric::immediate_bytes() const noexcept {
@@ -127,9 +131,8 @@ std::size_t Fabric::immediate_bytes() const noexcept {
   return carried >= 8 ? 8 : carried >= 4 ? 4 : 0;
 }
 
-Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64_t access, fid_ep* endpoint) {
-  // A provider that makes its own keys ignores this one.
-  const std::uint64_t key = next_key_.fetch_add(1, std::memory_order_relaxed);
+Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64_t access, std::uint64_t key,
+                                        fid_ep* endpoint) {
   fid_mr* made = nullptr;
   int result = ::fi_mr_reg(domain_.get(), memory.data(), memory.size(), access, 0, key, 0, &made, nullptr);
   Owned<fid_mr> registration(made);
@@ -144,9 +147,17 @@ Owned<fid_mr> Fabric::open_registration(std::span<std::byte> memory, std::uint64
   return registration;
 }
 
+Owned<fid_mr> Fabric::register_region(std::span<std::byte> memory, std::uint64_t key) {
+  if ((info_->domain_attr->mr_mode & (FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_VIRT_ADDR)) != 0)
+    throw Error(ErrorClass::network, "ofi: the provider \"" + std::string(provider()) +
+                                         "\" makes keys of its own, for one endpoint each, or names memory "
+                                         "by its address");
+  return open_registration(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, key, nullptr);
+}
+
 Owned<fid_mr> Fabric::register_local(std::span<std::byte> memory) {
   if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) == 0) return nullptr;
-  return open_registration(memory, FI_SEND | FI_RECV | FI_READ | FI_WRITE, nullptr);
+  return open_registration(memory, FI_SEND | FI_RECV | FI_READ | FI_WRITE, next_key(), nullptr);
 }
 
 }  // namespace weft::network::ofi
