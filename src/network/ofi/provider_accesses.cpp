@@ -1,0 +1,159 @@
+#include "network/ofi/provider_accesses.hpp"
+
+#include "base/clock.hpp"
+#include "network/ofi/ofi_endpoint.hpp"
+#include "network/session/session_device.hpp"
+
+#include <weft/error.hpp>
+
+#include <algorithm>
+
+namespace weft::network::ofi {
+
+namespace {
+
+constexpr std::size_t kAtATime = 16;                   // completions
+constexpr std::int64_t kLongestWait = 10'000'000'000;  // nanoseconds, for a connection
+
+}  // namespace
+
+ProviderAccesses::ProviderAccesses(AccessDomain& domain, const EndpointContext& context)
+    : domain_(domain), context_(context), endpoints_(domain.fabric()) {
+  free_.reserve(records_.size());
+  for (Record& record : records_) free_.push_back(&record);
+}
+
+void ProviderAccesses::connect(const session::Link& link, std::span<const std::byte> address) {
+  auto target = std::make_unique<Target>();
+  target->rank = link.rank;
+  target->address = endpoints_.insert(address);
+  target->question.target = target.get();
+  target->question.access = {RegionAccess::Direction::get, target->answer, 0, 0, kPresenceKey};
+  recovering_.reserve(targets_.size() + 1);
+  targets_[&link] = std::move(target);
+}
+
+AccessResult ProviderAccesses::begin(const session::Link& link, const RemoteMemory& where,
+                                     RegionAccess wanted) noexcept try {
+  const auto found = targets_.find(&link);
+  if (where.keys.key != region_key(where.region) || found == targets_.end() ||
+      found->second->address == FI_ADDR_UNSPEC || endpoints_.outgoing() == nullptr)
+    return AccessResult::unsupported;
+  if (where.offset > where.region_size || wanted.memory.size() > where.region_size - where.offset)
+    return AccessResult::refused;
+  Target& target = *found->second;
+  if (free_.empty() || target.is_recovering) return AccessResult::no_slot;
+  wanted.offset = where.offset;
+  wanted.key = where.keys.key;
+  has_begun_ = true;
+  Record& record = *free_.back();
+  record.target = &target;
+  record.access = wanted;
+  const ssize_t posted = post(record);
+  if (posted == 0) {
+    free_.pop_back();
+    return AccessResult::posted;
+  }
+  if (posted == -FI_EAGAIN && !waits_too_long(target)) return AccessResult::no_slot;
+  // Those under way end as they will.
+  target.address = FI_ADDR_UNSPEC;
+  context_.log.info([&] {
+    return "puts and gets of rank " + std::to_string(link.rank) +
+           " go by messages: it cannot be reached: " + error_text(posted);
+  });
+  return AccessResult::unsupported;
+} catch (const Error& error) {
+  context_.log.info([&] { return "an access goes by messages: " + std::string(error.what()); });
+  return AccessResult::unsupported;
+}
+
+ssize_t ProviderAccesses::post(Record& record) {
+  const RegionAccess& access = record.access;
+  record.registration = domain_.fabric().register_local(access.memory);
+  const iovec local{access.memory.data(), access.memory.size()};
+  void* descriptor = descriptor_of(record.registration);
+  const fi_rma_iov remote{access.offset, access.memory.size(), access.key};
+  const fi_msg_rma message{&local, &descriptor, 1, record.target->address, &remote, 1, &record.raw, 0};
+  // A put completes when the bytes are there: the signal that follows must not overtake them.
+  const ssize_t result =
+      access.direction == RegionAccess::Direction::get
+          ? ::fi_readmsg(endpoints_.outgoing(), &message, FI_COMPLETION)
+          : ::fi_writemsg(endpoints_.outgoing(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  if (result != 0) {
+    record.registration.reset();
+    return result;
+  }
+  record.target->waits_since = 0;
+  ++record.target->under_way;
+  return 0;
+}
+
+bool ProviderAccesses::waits_too_long(Target& target) noexcept {
+  const std::int64_t now = base::now_ns();
+  if (target.waits_since == 0) target.waits_since = now;
+  return target.under_way == 0 && now - target.waits_since > kLongestWait;
+}
+
+void ProviderAccesses::report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept {
+  if (&record == record.target->alone) record.target->alone = nullptr;
+  device.fetch_completed(record.access.token, outcome);
+  free_.push_back(&record);
+}
+
+void ProviderAccesses::drive(session::SessionDevice& device) noexcept {
+  // A call of the provider costs a system call.
+  if (!domain_.has_had_regions() && !has_begun_) return;
+  std::array<fi_cq_data_entry, kAtATime> entries;
+  ssize_t count = 0;
+  do {
+    count = ::fi_cq_read(&endpoints_.completions(), entries.data(), entries.size());
+    if (count == -FI_EAVAIL) on_error(device);
+    for (ssize_t next = 0; next < count; ++next)
+      on_end(record_of(entries[static_cast<std::size_t>(next)].op_context), true, device);
+  } while (count == static_cast<ssize_t>(kAtATime) || count == -FI_EAVAIL);
+  std::erase_if(recovering_, [&](Target* target) {
+    recover(*target, device);
+    return !target->is_recovering;
+  });
+}
+
+void ProviderAccesses::on_error(session::SessionDevice& device) noexcept {
+  fi_cq_err_entry error{};
+  if (::fi_cq_readerr(&endpoints_.completions(), &error, 0) != 1 || error.op_context == nullptr) return;
+  Record& record = record_of(error.op_context);
+  context_.log.info([&] {
+    return "a put or get of rank " + std::to_string(record.target->rank) +
+           " has come back: " + error_text(error.err);
+  });
+  on_end(record, false, device);
+}
+
+void ProviderAccesses::on_end(Record& record, bool is_carried_out, session::SessionDevice& device) noexcept {
+  record.registration.reset();
+  --record.target->under_way;
+  if (&record == &record.target->question)
+    on_answer(*record.target, is_carried_out, device);
+  else if (is_carried_out)
+    report(record, Outcome::ok, device);
+  else
+    come_back(record);
+}
+
+void ProviderAccesses::end_with(int rank, session::SessionDevice& device) noexcept {
+  const bool are_some_under_way = std::any_of(targets_.begin(), targets_.end(), [rank](const auto& each) {
+    return each.second->rank == rank && each.second->under_way != 0;
+  });
+  if (are_some_under_way) try {
+      endpoints_.restart();
+    } catch (const Error& error) {
+      context_.log.info([&] { return "puts and gets go by messages: " + std::string(error.what()); });
+    }
+  drive(device);
+}
+
+bool ProviderAccesses::may_sleep() noexcept {
+  fid* sources[] = {&endpoints_.completions().fid};
+  return ::fi_trywait(&domain_.fabric().fabric(), sources, 1) == FI_SUCCESS;
+}
+
+}  // namespace weft::network::ofi

@@ -1,0 +1,119 @@
+// Puts and gets of peers' regions, carried out by the provider.
+//
+// A region may end while an access is under way. The provider of its owner then finds no such key, and ends
+// the connection that has brought the access: all accesses on it that have not been answered come back, and
+// nothing tells which of them was refused. They are posted again one by one, on a new connection. One that
+// breaks this one, too, while its owner answers a question afterwards, is refused. Messages have endpoints of
+// their own and go on.
+#pragma once
+
+#include "network/memory_of_ranks.hpp"
+#include "network/network.hpp"
+#include "network/ofi/access_domain.hpp"
+#include "network/ofi/access_endpoints.hpp"
+#include "network/ofi/receive_buffers.hpp"
+#include "network/session/device/access_ends.hpp"
+#include "network/session/link/link.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace weft::network::session {
+class SessionDevice;
+}
+
+namespace weft::network::ofi {
+
+struct EndpointContext;
+
+struct RegionAccess {
+  enum class Direction : std::uint8_t { put, get };
+  Direction direction = Direction::put;
+  std::span<std::byte> memory;  // of this rank
+  std::uint64_t token = 0;
+  std::uint64_t offset = 0;  // in the memory of the peer
+  std::uint64_t key = 0;
+};
+
+/// Those of a device. Under its lock, unless they say otherwise.
+class ProviderAccesses {
+ public:
+  /// Throws weft::Error.
+  ProviderAccesses(AccessDomain& domain, const EndpointContext& context);
+  ~ProviderAccesses() { close(); }
+
+  /// Where peers' accesses come to.
+  [[nodiscard]] std::vector<std::byte> address() const { return endpoints_.address(); }
+  /// Accesses over this link go to the address; if that is empty, by messages. Throws std::bad_alloc.
+  void connect(const session::Link& link, std::span<const std::byte> address);
+  /// Begins an access, which has its direction, memory and token.
+  AccessResult begin(const session::Link& link, const RemoteMemory& where, RegionAccess wanted) noexcept;
+  /// Carries on this rank's accesses and those of its peers.
+  void drive(session::SessionDevice& device) noexcept;
+  /// The rank has failed or has left: its accesses end, and touch no memory of this rank any more.
+  void end_with(int rank, session::SessionDevice& device) noexcept;
+  [[nodiscard]] bool are_under_way() const noexcept { return free_.size() != records_.size(); }
+  /// Ends everything; nothing else may be called afterwards.
+  void close() noexcept { endpoints_.close(); }
+  /// Any thread.
+  [[nodiscard]] int wait_descriptor() const noexcept { return endpoints_.wait_descriptor(); }
+  /// Returns false when something has come that drive() has not read. Any thread.
+  [[nodiscard]] bool may_sleep() noexcept;
+
+ private:
+  struct Target;
+  struct Record : Transfer {
+    Target* target = nullptr;
+    Record* next = nullptr;  // that has come back, too
+    RegionAccess access;
+    Owned<fid_mr> registration;  // of this rank's memory, where the provider needs it
+  };
+  /// A device of a peer.
+  struct Target {
+    int rank = -1;
+    fi_addr_t address = FI_ADDR_UNSPEC;  // FI_ADDR_UNSPEC: its accesses go by messages
+    std::uint32_t under_way = 0;
+    std::int64_t waits_since = 0;  // for a connection, of base::now_ns(); 0: it does not
+    // Once accesses have come back, until the last of them has ended:
+    bool is_recovering = false;
+    Record* again = nullptr;
+    Record* alone = nullptr;  // posted by itself
+    bool is_asked = false;    // whether it is there, because `alone` has come back
+    std::uint32_t unanswered = 0;
+    Record question;
+    std::byte answer[8] = {};
+  };
+
+  [[nodiscard]] static Record& record_of(void* context) noexcept {
+    return *static_cast<Record*>(static_cast<Transfer*>(context));
+  }
+  /// Returns what libfabric does. Throws weft::Error when the memory cannot be registered.
+  [[nodiscard]] ssize_t post(Record& record);
+  /// Returns true when the target has been waited for too long.
+  [[nodiscard]] static bool waits_too_long(Target& target) noexcept;
+  void report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept;
+  void on_end(Record& record, bool is_carried_out, session::SessionDevice& device) noexcept;
+  void on_error(session::SessionDevice& device) noexcept;
+  // access_recovery.cpp
+  void come_back(Record& record) noexcept;
+  [[nodiscard]] bool post_again(Record& record) noexcept;
+  void on_answer(Target& target, bool is_there, session::SessionDevice& device) noexcept;
+  void recover(Target& target, session::SessionDevice& device) noexcept;
+  void end_all(Target& target, session::SessionDevice& device) noexcept;
+
+  AccessDomain& domain_;
+  const EndpointContext& context_;
+  std::array<Record, session::AccessEnds::kMost> records_;
+  std::vector<Record*> free_;
+  std::unordered_map<const session::Link*, std::unique_ptr<Target>> targets_;
+  std::vector<Target*> recovering_;  // has room for all
+  AccessEndpoints endpoints_;
+  bool has_begun_ = false;  // an access of this rank
+};
+
+}  // namespace weft::network::ofi
