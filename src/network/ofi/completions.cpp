@@ -22,7 +22,7 @@ void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
   std::size_t all = 0;
   for (std::size_t seen = 0; seen < kPerCall;) {
     std::array<fi_cq_data_entry, kEntries> entries;
-    const ssize_t count = ::fi_cq_read(completions_.get(), entries.data(), entries.size());
+    const ssize_t count = ::fi_cq_read(completions_.queue.get(), entries.data(), entries.size());
     if (count == -FI_EAVAIL) {
       on_error(device);
       ++seen;
@@ -39,6 +39,7 @@ void OfiEndpoint::drive(session::SessionDevice& device) noexcept {
   // provider.
   fruitful_reads_ = all == 0 ? 0 : fruitful_reads_ + 1;
   if (fruitful_reads_ % kReadsPerPost == 0 || posted_ < kFewReceives) post_receives();
+  if (accesses_ != nullptr) accesses_->drive(device);
   note_driven();
 }
 
@@ -87,10 +88,10 @@ void OfiEndpoint::on_completion(const fi_cq_data_entry& entry, session::SessionD
 
 void OfiEndpoint::on_error(session::SessionDevice& device) noexcept {
   fi_cq_err_entry error{};
-  if (::fi_cq_readerr(completions_.get(), &error, 0) != 1) return;
+  if (::fi_cq_readerr(completions_.queue.get(), &error, 0) != 1) return;
   char room[128] = {};
   const char* details =
-      ::fi_cq_strerror(completions_.get(), error.prov_errno, error.err_data, room, sizeof room);
+      ::fi_cq_strerror(completions_.queue.get(), error.prov_errno, error.err_data, room, sizeof room);
   const std::string text = error_text(error.err) + " (" + (details != nullptr ? details : "no details") + ")";
   auto* transfer = static_cast<Transfer*>(error.op_context);
   if (transfer == nullptr) {

@@ -1,8 +1,11 @@
 #include "network/ofi/ofi_endpoint.hpp"
 
+#include "network/readable_when_either.hpp"
+
 #include <weft/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 namespace weft::network::ofi {
@@ -15,10 +18,17 @@ constexpr std::size_t kFrameBytes = 8192;
 constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first contact
 constexpr int kMostDrivesAtTheEnd = 256;    // of the connections with a rank
 
-void check(long result, const char* call, const Fabric& fabric) {
-  if (result >= 0) return;
-  throw Error(ErrorClass::network, "ofi: " + std::string(call) + " of the provider \"" +
-                                       std::string(fabric.provider()) + "\" failed: " + error_text(result));
+std::unique_ptr<ProviderAccesses> make_accesses(const EndpointContext& context) {
+  return context.accesses != nullptr ? std::make_unique<ProviderAccesses>(*context.accesses, context)
+                                     : nullptr;
+}
+
+/// What is readable when messages or accesses have something to do; empty where they cannot both tell.
+base::Descriptor make_sleeping(int messages, const ProviderAccesses* accesses) {
+  if (messages < 0 || accesses == nullptr || accesses->wait_descriptor() < 0) return base::Descriptor();
+  base::Descriptor made = readable_when_either(messages, accesses->wait_descriptor());
+  if (!made) throw Error(ErrorClass::network, "ofi: completions cannot be waited for: " + error_text(errno));
+  return made;
 }
 
 }  // namespace
@@ -27,9 +37,14 @@ OfiEndpoint::OfiEndpoint(const EndpointContext& context, std::uint32_t index)
     : context_(context),
       buffers_(context.fabric,
                sizeof(session::Header) + std::max(context.packets.layout().payload, context.inline_bytes),
-               context.copier) {
+               context.copier),
+      addresses_(open_addresses(context.fabric)),
+      completions_(open_completions(context.fabric)),
+      endpoint_(open_endpoint(context.fabric, *completions_.queue, *addresses_)),
+      accesses_(make_accesses(context)),
+      sleeping_(make_sleeping(completions_.wait_descriptor, accesses_.get())) {
   Fabric& fabric = context_.fabric;
-  fi_info& info = fabric.info();
+  const fi_info& info = fabric.info();
   inject_bytes_ = info.tx_attr->inject_size;
   has_two_pieces_ = info.tx_attr->iov_limit >= 2;
   // Packets without room for a header are copied when they cannot be sent as a second piece.
@@ -37,34 +52,6 @@ OfiEndpoint::OfiEndpoint(const EndpointContext& context, std::uint32_t index)
                                 ? std::max(context.inline_bytes, context.packets.layout().payload)
                                 : context.inline_bytes,
                             session::kLongestHello - sizeof(session::Header));
-
-  fi_av_attr av_attributes{};
-  av_attributes.type = FI_AV_UNSPEC;
-  fid_av* addresses = nullptr;
-  check(::fi_av_open(&fabric.domain(), &av_attributes, &addresses, nullptr), "fi_av_open", fabric);
-  addresses_.reset(addresses);
-
-  fi_cq_attr cq_attributes{};
-  cq_attributes.format = FI_CQ_FORMAT_DATA;
-  cq_attributes.size = info.tx_attr->size + info.rx_attr->size;
-  cq_attributes.wait_obj = FI_WAIT_FD;
-  fid_cq* completions = nullptr;
-  if (::fi_cq_open(&fabric.domain(), &cq_attributes, &completions, nullptr) != 0) {
-    // Some providers have no object to sleep on.
-    cq_attributes.wait_obj = FI_WAIT_NONE;
-    check(::fi_cq_open(&fabric.domain(), &cq_attributes, &completions, nullptr), "fi_cq_open", fabric);
-  }
-  completions_.reset(completions);
-  if (cq_attributes.wait_obj == FI_WAIT_FD &&
-      ::fi_control(&completions->fid, FI_GETWAIT, &wait_descriptor_) != 0)
-    wait_descriptor_ = -1;
-
-  fid_ep* endpoint = nullptr;
-  check(::fi_endpoint(&fabric.domain(), &info, &endpoint, nullptr), "fi_endpoint", fabric);
-  endpoint_.reset(endpoint);
-  check(::fi_ep_bind(endpoint, &completions->fid, FI_SEND | FI_RECV), "fi_ep_bind", fabric);
-  check(::fi_ep_bind(endpoint, &addresses->fid, 0), "fi_ep_bind", fabric);
-  check(::fi_enable(endpoint), "fi_enable", fabric);
 
   const auto rounded = [](std::size_t size) { return (size + 63) / 64 * 64; };
   const std::size_t room = rounded(sizeof(session::Header) + sending_bytes_);
@@ -88,26 +75,35 @@ OfiEndpoint::OfiEndpoint(const EndpointContext& context, std::uint32_t index)
   buffers_.grow(kForGreetings, 0);
   post_receives();
 
-  std::vector<std::byte> address(64);
-  std::size_t bytes = address.size();
-  if (::fi_getname(&endpoint->fid, address.data(), &bytes) == -FI_ETOOSMALL) address.resize(bytes);
-  check(::fi_getname(&endpoint->fid, address.data(), &bytes), "fi_getname", fabric);
-  address.resize(bytes);
+  std::vector<std::byte> address = address_of(fabric, *endpoint_);
+  address_bytes_ = address.size();
+  if (accesses_ != nullptr) {
+    const std::vector<std::byte> of_accesses = accesses_->address();
+    address.insert(address.end(), of_accesses.begin(), of_accesses.end());
+  }
   context_.peers.publish(index, address);
 }
 
 OfiEndpoint::~OfiEndpoint() {
   // Closed before the memory that transfers may still use.
-  endpoint_.reset();
-  completions_.reset();
+  stop();
+  completions_.queue.reset();
   addresses_.reset();
+}
+
+int OfiEndpoint::wait_descriptor() const noexcept {
+  if (accesses_ == nullptr) return completions_.wait_descriptor;
+  return sleeping_ ? sleeping_.get() : -1;
 }
 
 bool OfiEndpoint::connect(session::Link& link, std::span<const std::byte> address) noexcept try {
   links_.reserve(links_.size() + 1);
   fi_addr_t made = FI_ADDR_UNSPEC;
-  if (::fi_av_insert(addresses_.get(), address.data(), 1, &made, 0, nullptr) != 1) return false;
+  if (address.size() < address_bytes_ ||
+      ::fi_av_insert(addresses_.get(), address.data(), 1, &made, 0, nullptr) != 1)
+    return false;
   link.address = made;
+  if (accesses_ != nullptr) accesses_->connect(link, address.subspan(address_bytes_));
   links_.push_back(&link);
   return true;
 } catch (const std::bad_alloc&) {
@@ -115,6 +111,7 @@ bool OfiEndpoint::connect(session::Link& link, std::span<const std::byte> addres
 }
 
 void OfiEndpoint::end_connections_with(int rank, session::SessionDevice& device) noexcept {
+  if (accesses_ != nullptr) accesses_->end_with(rank, device);
   if (!has_landings_.load(std::memory_order_relaxed)) return;
   // What the rank has put before it left has come by now.
   int drives = 0;
@@ -129,15 +126,18 @@ void OfiEndpoint::end_connections_with(int rank, session::SessionDevice& device)
 }
 
 bool OfiEndpoint::may_sleep() noexcept {
-  fid* sources[] = {&completions_->fid};
-  return wait_descriptor_ < 0 || ::fi_trywait(&context_.fabric.fabric(), sources, 1) == FI_SUCCESS;
+  if (wait_descriptor() < 0) return true;
+  fid* sources[] = {&completions_.queue->fid};
+  return ::fi_trywait(&context_.fabric.fabric(), sources, 1) == FI_SUCCESS &&
+         (accesses_ == nullptr || accesses_->may_sleep());
 }
 
 bool OfiEndpoint::is_carrying() const noexcept {
   const auto is_under_way = [&](const Sending& sending) {
     return sending.link != nullptr && !context_.peers.has_left(sending.link->rank);
   };
-  return std::any_of(sendings_.begin(), sendings_.end(), is_under_way) ||
+  return (accesses_ != nullptr && accesses_->are_under_way()) ||
+         std::any_of(sendings_.begin(), sendings_.end(), is_under_way) ||
          std::any_of(frames_.begin(), frames_.end(), is_under_way);
 }
 

@@ -2,8 +2,11 @@
 // Sources: ofi_endpoint.cpp, transfers.cpp, remote_memory.cpp, completions.cpp.
 #pragma once
 
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "network/ofi/libfabric/endpoint_objects.hpp"
 #include "network/ofi/libfabric/fabric.hpp"
+#include "network/ofi/provider_accesses.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/ofi/registered_packets.hpp"
 #include "network/session/courier/courier.hpp"
@@ -29,7 +32,13 @@ struct EndpointContext {
   detail::PayloadLender& copier;
   const base::Log& log;
   std::size_t inline_bytes;  // longest payload that is copied into a buffer of the endpoint
+  AccessDomain* accesses;    // to regions; null: they go by messages
 };
+
+/// Whether the connection with the peer has been ended: nothing can be sent any more.
+[[nodiscard]] inline bool is_closed(const session::Link& link) noexcept {
+  return link.address == FI_ADDR_UNSPEC;
+}
 
 class OfiEndpoint final : public session::Transport {
  public:
@@ -40,7 +49,7 @@ class OfiEndpoint final : public session::Transport {
   // ofi_endpoint.cpp
   bool connect(session::Link& link, std::span<const std::byte> address) noexcept override;
   [[nodiscard]] session::ReceiveBuffers& buffers() noexcept override { return buffers_; }
-  [[nodiscard]] int wait_descriptor() const noexcept override { return wait_descriptor_; }
+  [[nodiscard]] int wait_descriptor() const noexcept override;
   [[nodiscard]] bool may_sleep() noexcept override;
   [[nodiscard]] bool is_carrying() const noexcept override;
   [[nodiscard]] bool is_laden() const noexcept override { return is_laden_.load(std::memory_order_relaxed); }
@@ -67,6 +76,14 @@ class OfiEndpoint final : public session::Transport {
   void close_landing(const Landing& landing) noexcept override;
   AccessResult land(session::Link& link, const RemoteLanding& to, Bytes from, const Offer& offer,
                     std::uint64_t token) noexcept override;
+  [[nodiscard]] bool can_access(std::size_t size) const noexcept override {
+    // Shorter ones travel with other messages, which costs less than system calls for each.
+    return accesses_ != nullptr && size > frame_bytes_;
+  }
+  AccessResult put(session::Link& link, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
+                   std::uint64_t token) noexcept override;
+  AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                   std::uint64_t token) noexcept override;
   void stop() noexcept override;
   // completions.cpp
   void drive(session::SessionDevice& device) noexcept override;
@@ -83,10 +100,6 @@ class OfiEndpoint final : public session::Transport {
     std::byte* bytes = nullptr;  // room for a message of sending_bytes_, or for a frame
   };
 
-  /// Whether the connection with the peer has been ended: nothing can be sent any more.
-  [[nodiscard]] static bool is_closed(const session::Link& link) noexcept {
-    return link.address == FI_ADDR_UNSPEC;
-  }
   session::Sent outcome(session::Link& link, ssize_t result) noexcept;
   [[nodiscard]] ssize_t send_packet(const session::Link& link, const session::Header& header,
                                     Sending& sending, std::size_t size) noexcept;
@@ -104,9 +117,11 @@ class OfiEndpoint final : public session::Transport {
   const EndpointContext& context_;
   OfiReceiveBuffers buffers_;
   Owned<fid_av> addresses_;
-  Owned<fid_cq> completions_;
+  Completions completions_;
   Owned<fid_ep> endpoint_;
-  int wait_descriptor_ = -1;
+  const std::unique_ptr<ProviderAccesses> accesses_;  // null: of this transport there are none
+  const base::Descriptor sleeping_;  // readable when completions or accesses have come; where there are both
+  std::size_t address_bytes_ = 0;    // of a device's address, in front of that of its accesses
   std::size_t inject_bytes_ = 0;
   bool has_two_pieces_ = false;            // a message may be sent as two pieces of memory
   std::size_t sending_bytes_ = 0;          // longest message that a Sending has room for, without its header

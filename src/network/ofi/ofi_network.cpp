@@ -1,5 +1,6 @@
 #include "network/ofi/ofi_network.hpp"
 
+#include "base/memory/retired_ranges.hpp"
 #include "network/ofi/ofi.hpp"
 #include "sockets/addresses.hpp"
 
@@ -59,11 +60,32 @@ std::string own_address(const bootstrap::Bootstrap& bootstrap, const base::Attri
           sockets::to_text(interfaces));
 }
 
+/// Where peers' puts and gets go, or why they go by messages.
+AccessDomain::Choice access_choice(const base::Attributes& attributes, std::string_view provider,
+                                   std::string_view address) {
+  if (attributes.text(Attribute::one_sided) == "message") return {"", "attribute one_sided is message"};
+  return AccessDomain::choose(provider, address);
+}
+
+std::unique_ptr<AccessDomain> open_accesses(const base::Attributes& attributes, std::string_view provider,
+                                            std::string_view address) {
+  const AccessDomain::Choice choice = access_choice(attributes, provider, address);
+  if (choice.provider.empty()) return nullptr;
+  return std::make_unique<AccessDomain>(choice.provider, address);
+}
+
+std::string describe(const AccessDomain::Choice& choice) {
+  if (choice.provider.empty()) return "puts and gets of regions go by messages: " + choice.why_not;
+  return "puts and gets of more than 8 KiB of regions that weft allocates go by the provider " +
+         choice.provider + ", others by messages";
+}
+
 }  // namespace
 
 Resources::Resources(const bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                      const Network::PacketMemory& foreign)
     : fabric(attributes.text(Attribute::ofi_provider), own_address(bootstrap, attributes)),
+      accesses(open_accesses(attributes, fabric.provider(), own_address(bootstrap, attributes))),
       packets(fabric, number<std::uint32_t>(attributes, Attribute::packets),
               packet_bytes_of(attributes) + Network::kPacketTrailer, foreign) {}
 
@@ -77,8 +99,14 @@ OfiNetwork::OfiNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                      std::min(number<std::uint32_t>(attributes, Attribute::held_packets),
                               std::max(number<std::uint32_t>(attributes, Attribute::ofi_credits) / 4, 1U))),
       resources_(std::move(resources)),
-      context_{resources_->fabric,         peers(), courier(), resources_->packets, copier, log(),
-               inline_bytes_of(attributes)} {
+      context_{resources_->fabric,
+               peers(),
+               courier(),
+               resources_->packets,
+               copier,
+               log(),
+               inline_bytes_of(attributes),
+               resources_->accesses.get()} {
   log().info([&] {
     return "provider " + std::string(resources_->fabric.provider()) + ", " +
            std::to_string(shared().credits) + " messages under way between two devices in each class";
@@ -94,6 +122,31 @@ Capabilities OfiNetwork::capabilities() const noexcept {
   return capabilities;
 }
 
+/// Only memory of weft's own: a provider with sockets may go on to store what a peer has put in part after
+/// the region has ended, and then the program could use its memory for something else.
+RegionKeys OfiNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
+  RegionKeys keys = SessionNetwork::register_memory(name, memory, allocated);
+  AccessDomain* const accesses = resources_->accesses.get();
+  if (!allocated || memory.empty() || accesses == nullptr) return keys;
+  try {
+    accesses->add(name, memory);
+    keys.key = region_key(name);
+  } catch (const Error& error) {
+    log().info([&] {
+      return "puts and gets of region " + std::to_string(name.index) + " go by messages: " + error.what();
+    });
+  }
+  return keys;
+}
+
+void OfiNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
+  AccessDomain* const accesses = resources_->accesses.get();
+  if (accesses != nullptr && accesses->remove(name))
+    base::RetiredRanges::of_process().retire(memory.data(), memory.size());
+  else
+    SessionNetwork::release_memory(name, memory, allocated);
+}
+
 std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
                                       detail::PayloadLender& copier, const Network::PacketMemory& packets) {
   return std::make_unique<OfiNetwork>(bootstrap, attributes, copier,
@@ -102,16 +155,16 @@ std::unique_ptr<Network> make_network(bootstrap::Bootstrap& bootstrap, const bas
 
 Availability availability(const base::Attributes& attributes) try {
   const std::string_view address = attributes.text(Attribute::ofi_address);
-  const auto providers = usable_providers(address == kAutomatic ? kLoopback : address);
+  const std::string_view reached = address == kAutomatic ? kLoopback : address;
+  const auto providers = usable_providers(reached);
   std::string text;
   for (const std::string& provider : providers) text += (text.empty() ? "" : ", ") + provider;
   if (providers.empty()) return {false, "libfabric has no provider here that weft can use"};
   const std::size_t buffers =
       OfiReceiveBuffers::kAtATime *
       (packet_bytes_of(attributes) + Network::kPacketTrailer + sizeof(session::Header));
-  return {true, "libfabric, with the providers " + text +
-                    "; puts and gets of regions go by messages, as a key that has ended would end a "
-                    "connection; a rank takes " +
+  return {true, "libfabric, with the providers " + text + "; " +
+                    describe(access_choice(attributes, providers.front(), reached)) + "; a rank takes " +
                     std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
                     std::to_string((session::kBytesOfConnectedPeer + buffers) / 1024) +
                     " KiB and what the provider takes for one that it is connected with"};

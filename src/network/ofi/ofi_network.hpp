@@ -5,6 +5,7 @@
 #include "network/session/session_network.hpp"
 
 #include <memory>
+#include <span>
 
 namespace weft::network::ofi {
 
@@ -14,6 +15,7 @@ struct Resources {
   Resources(const bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
             const Network::PacketMemory& foreign);
   Fabric fabric;
+  std::unique_ptr<AccessDomain> accesses;  // null: puts and gets go by messages
   ofi::PacketMemory packets;
   session::Devices devices;
 };
@@ -28,6 +30,8 @@ class OfiNetwork final : public session::SessionNetwork {
 
   [[nodiscard]] const char* name() const noexcept override { return "ofi"; }
   [[nodiscard]] Capabilities capabilities() const noexcept override;
+  RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
+  void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return resources_->packets.layout(); }
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override {
     return resources_->packets.reclaim(indices);

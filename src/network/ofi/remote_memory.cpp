@@ -1,9 +1,10 @@
 // Memory that the endpoints of two ranks write and read in each other: fetches, by which a receiver reads a
-// payload from memory that its sender has offered, and landings, into which a sender puts it.
+// payload from memory that its sender has offered, and landings, into which a sender puts it; puts and gets
+// of regions, whose keys may be stale (provider_accesses.hpp).
 //
-// Every key belongs to one rendezvous: the sender keeps an offer until the receiver has said that it needs it
-// no more, the receiver a landing until the put has come. So no access names a stale key, which providers
-// answer by closing the connection (docs/decisions/007).
+// Every other key belongs to one rendezvous: the sender keeps an offer until the receiver has said that it
+// needs it no more, the receiver a landing until the put has come. So no access names a stale key, which
+// providers answer by closing the connection (docs/decisions/007).
 #include "network/ofi/ofi_endpoint.hpp"
 #include "network/session/session_device.hpp"
 
@@ -101,6 +102,27 @@ AccessResult OfiEndpoint::land(session::Link& link, const RemoteLanding& to, Byt
   return begun(*sending, outcome(link, ::fi_writemsg(endpoint_.get(), &message, kFlags)));
 }
 
-void OfiEndpoint::stop() noexcept { endpoint_.reset(); }
+AccessResult OfiEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from, const std::uint64_t*,
+                              std::uint64_t token) noexcept {
+  // libfabric takes memory that it may write; a put is only read.
+  const std::span<std::byte> source{const_cast<std::byte*>(from.data()), from.size()};
+  const AccessResult result = accesses_->begin(
+      link, to, {.direction = RegionAccess::Direction::put, .memory = source, .token = token});
+  if (result == AccessResult::posted) note_sent();
+  return result;
+}
+
+AccessResult OfiEndpoint::get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
+                              std::uint64_t token) noexcept {
+  const AccessResult result =
+      accesses_->begin(link, from, {.direction = RegionAccess::Direction::get, .memory = to, .token = token});
+  if (result == AccessResult::posted) note_sent();
+  return result;
+}
+
+void OfiEndpoint::stop() noexcept {
+  endpoint_.reset();
+  if (accesses_ != nullptr) accesses_->close();
+}
 
 }  // namespace weft::network::ofi

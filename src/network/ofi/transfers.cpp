@@ -80,7 +80,7 @@ void OfiEndpoint::note_driven() noexcept {
   if (drives_left_ != 0)
     --drives_left_;
   else if (free_sendings_.size() == sendings_.size() && free_frames_.size() == frames_.size() &&
-           is_laden_.load(std::memory_order_relaxed))
+           (accesses_ == nullptr || !accesses_->are_under_way()) && is_laden_.load(std::memory_order_relaxed))
     is_laden_.store(false, std::memory_order_relaxed);
 }
 
