@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace weft::network::test {
 namespace {
@@ -112,6 +113,26 @@ TEST_P(Memory, that_was_released_is_refused) {
   release();
   EXPECT_EQ(put(at(0), bytes), Outcome::refused);
   EXPECT_EQ(get(at(0), bytes), Outcome::refused);
+}
+
+TEST_P(Memory, goes_on_when_another_region_was_released) {
+  const auto bytes = weft::test::payload(kMany, 2);
+  if (!put(at(0), bytes)) GTEST_SKIP() << "this network leaves such regions to messages";
+  const RemoteMemory released = at(0);
+  const std::span<std::byte> memory = std::exchange(memory_, {});
+  Network& owner = *stage_[1].network;
+  owner.release_memory(kName, memory, GetParam());
+  constexpr RegionName kOther{4, 1};
+  std::vector<std::byte> own(GetParam() ? 0 : kSize);
+  const std::span<std::byte> other =
+      GetParam() ? std::span<std::byte>(owner.allocate_memory(kOther, kSize), kSize) : own;
+  const RemoteMemory open{kOther, owner.register_memory(kOther, other, GetParam()), kSize, 7, 0};
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(put(released, bytes), Outcome::refused);
+    EXPECT_EQ(put(open, weft::test::payload(kMany, 3)), Outcome::ok);
+    EXPECT_TRUE(weft::test::matches(other.subspan(7, kMany), 3));
+  }
+  owner.release_memory(kOther, other, GetParam());
 }
 
 TEST_P(Memory, announces_immediates_after_the_bytes) {

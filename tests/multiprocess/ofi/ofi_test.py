@@ -35,6 +35,13 @@ class OfiTest(unittest.TestCase):
                 result = self.run_on(ranks, ring, **WAYS[0])
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, f"{1000 * ranks} hops\n", ""))
 
+    def test_regions_are_reached_and_end(self):
+        for path in ("auto", "message"):
+            for arguments in (("exchange", "--by", "key"), ("forge",), ("leak",), ("leave",), ("leave", "--memory", "allocated")):
+                with self.subTest(path=path, arguments=arguments):
+                    result = self.run_on(3, program("one_sided_rank"), *arguments, WEFT_ONE_SIDED=path, **WAYS[0])
+                    self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
     def test_ranks_that_do_not_fit_say_so(self):
         for variable, first, second in (("WEFT_OFI_PROVIDER", "tcp;ofi_rxm", "net"), ("WEFT_PACKET_SIZE", "8K", "4K")):
             with self.subTest(variable=variable):

@@ -90,16 +90,17 @@ void exchange(Runtime& runtime, bool allocated, bool mapped) {
 
 /// Keys that name nothing reach nothing, and what is released stays released.
 void forge(Runtime& runtime) {
+  constexpr std::size_t kForged = 50'000;
   Endpoint endpoint(runtime);
-  std::vector<std::byte> memory = payload(5000, 1);
+  std::vector<std::byte> memory = payload(kForged, 1);
   MemoryRegion registered(runtime, memory);
-  MemoryRegion allocated = MemoryRegion::allocate(runtime, 5000);
+  MemoryRegion allocated = MemoryRegion::allocate(runtime, kForged);
   test::fill(allocated.bytes(), 1);
   std::vector<RemoteRegion> keys = share(runtime, registered);
   const std::vector<RemoteRegion> more = share(runtime, allocated);
   keys.insert(keys.end(), more.begin(), more.end());
   ProgressThread progress(runtime);
-  std::vector<std::byte> bytes(100, std::byte{0x77});
+  std::vector<std::byte> bytes(10'000, std::byte{0x77});
   int refused = 0;
   for (const RemoteRegion& key : keys)
     for (int lie = 0; lie < 5; ++lie) {
@@ -108,7 +109,7 @@ void forge(Runtime& runtime) {
       if (lie == 1) forged.index += 2;
       if (lie == 2) forged.index = ~0U;
       if (lie >= 3) forged.bytes = ~std::uint64_t{0};
-      const std::uint64_t offset = lie == 3 ? 4950 : lie == 4 ? ~std::uint64_t{0} - 10 : 0;
+      const std::uint64_t offset = lie == 3 ? kForged - 50 : lie == 4 ? ~std::uint64_t{0} - 10 : 0;
       for (const MappedRegion& way : {map(runtime, forged), MappedRegion(forged, nullptr)}) {
         if (endpoint.put(key.rank, way.at(offset), bytes) == Outcome::refused) ++refused;
         if (endpoint.get(key.rank, way.at(offset), bytes) == Outcome::refused) ++refused;
@@ -152,10 +153,11 @@ void leak(Runtime& runtime) {
 }
 
 /// Rank 1 leaves while the others put into it.
-void leave(Runtime& runtime) {
+void leave(Runtime& runtime, bool is_allocated) {
   std::vector<std::byte> memory(kBlock);
-  auto region = std::make_unique<MemoryRegion>(runtime, memory);
-  const RemoteRegion key = share(runtime, *region)[1];
+  const MemoryRegion region =
+      is_allocated ? MemoryRegion::allocate(runtime, kBlock) : MemoryRegion(runtime, memory);
+  const RemoteRegion key = share(runtime, region)[1];
   runtime.barrier();
   if (runtime.rank() == 1) return;
   Endpoint endpoint(runtime);
@@ -181,7 +183,7 @@ int main(int count, char** arguments) {
   else if (mode == "leak")
     leak(runtime);
   else if (mode == "leave")
-    leave(runtime);
+    leave(runtime, test::option(count, arguments, "memory", "registered") == "allocated");
   else
     test::fail("one_sided_rank: unknown mode \"" + mode + "\"");
 }
