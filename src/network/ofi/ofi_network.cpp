@@ -160,11 +160,13 @@ Availability availability(const base::Attributes& attributes) try {
   std::string text;
   for (const std::string& provider : providers) text += (text.empty() ? "" : ", ") + provider;
   if (providers.empty()) return {false, "libfabric has no provider here that weft can use"};
+  const std::string_view given = attributes.text(Attribute::ofi_provider);
+  const std::string_view provider = given == kAutomatic ? providers.front() : given;
   const std::size_t buffers =
       OfiReceiveBuffers::kAtATime *
       (packet_bytes_of(attributes) + Network::kPacketTrailer + sizeof(session::Header));
   return {true, "libfabric, with the providers " + text + "; " +
-                    describe(access_choice(attributes, providers.front(), reached)) + "; a rank takes " +
+                    describe(access_choice(attributes, provider, reached)) + "; a rank takes " +
                     std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
                     std::to_string((session::kBytesOfConnectedPeer + buffers) / 1024) +
                     " KiB and what the provider takes for one that it is connected with"};

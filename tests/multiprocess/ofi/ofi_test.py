@@ -11,13 +11,14 @@ from weft_job import HANG_GUARD, WEFT, environment, first, program, run
 WAYS = [{"WEFT_OFI_PROVIDER": "tcp;ofi_rxm"}, {"WEFT_OFI_PROVIDER": "tcp;ofi_rxm", "WEFT_RENDEZVOUS": "put"}]
 
 
-def has_ofi():
-    result = subprocess.run([WEFT, "info", "--json"], capture_output=True, text=True, timeout=HANG_GUARD, env=environment(),
+def info(**attributes):
+    """What weft info tells of the network."""
+    result = subprocess.run([WEFT, "info", "--json"], capture_output=True, text=True, timeout=HANG_GUARD, env=environment(**attributes),
                             check=True)
-    return any(network["name"] == "ofi" and network["present"] for network in json.loads(result.stdout)["networks"])
+    return next((network for network in json.loads(result.stdout)["networks"] if network["name"] == "ofi"), {"present": False})
 
 
-@unittest.skipUnless(has_ofi(), "no libfabric here")
+@unittest.skipUnless(info()["present"], "no libfabric here")
 class OfiTest(unittest.TestCase):
     def run_on(self, ranks, *command, **attributes):
         return run(ranks, *command, env=environment(WEFT_NETWORK="ofi", **attributes))
@@ -34,6 +35,13 @@ class OfiTest(unittest.TestCase):
             with self.subTest(ranks=ranks):
                 result = self.run_on(ranks, ring, **WAYS[0])
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, f"{1000 * ranks} hops\n", ""))
+
+    def test_who_carries_out_accesses_is_told(self):
+        for attributes, told in (({"WEFT_OFI_PROVIDER": "tcp;ofi_rxm"}, r"more than 8 KiB of regions that weft allocates go by the provider (net|tcp),"),
+                                 ({"WEFT_OFI_PROVIDER": "verbs;ofi_rxm"}, r"go by messages: with the provider verbs;ofi_rxm a key that has ended would"),
+                                 ({"WEFT_ONE_SIDED": "message"}, r"go by messages: attribute one_sided is message;")):
+            with self.subTest(attributes=attributes):
+                self.assertRegex(info(**attributes)["description"], told)
 
     def test_regions_are_reached_and_end(self):
         for path in ("auto", "message"):
