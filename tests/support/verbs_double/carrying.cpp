@@ -73,7 +73,7 @@ Fabric::Carried Fabric::carry_first(QueuePair& from) {
 Fabric::Carried Fabric::send(QueuePair& from, const Send& send) {
   QueuePair& to = *peer_of(from);
   auto& queue = static_cast<ReceiveQueue&>(*to.srq);
-  if (to.state < IBV_QPS_RTR || queue.receives.empty() || is_turn(faults_.no_receiver, messages_))
+  if (to.state < IBV_QPS_RTR || queue.receives.empty() || is_turn(faults_.no_receiver, turns_.messages))
     return Carried::later;
   std::vector<std::byte> bytes;
   if (!gather(from, send, bytes)) {
@@ -124,9 +124,9 @@ void Fabric::send_datagram(QueuePair& from, const Send& send) {
   std::vector<std::byte> payload;
   const bool is_known = gather(from, send, payload);
   const auto found = pairs_.find(send.request.wr.ud.remote_qpn);
-  const bool is_lost = is_turn(faults_.lose_datagrams, datagrams_) || !is_known || found == pairs_.end() ||
+  const bool is_lost = is_turn(faults_.lose_datagrams, turns_.lost) || !is_known || found == pairs_.end() ||
                        found->second->key != send.request.wr.ud.remote_qkey;
-  const int copies = is_turn(faults_.double_datagrams, datagrams_) ? 2 : 1;
+  const int copies = is_turn(faults_.double_datagrams, turns_.doubled) ? 2 : 1;
   for (int copy = 0; copy < copies && !is_lost; ++copy)
     if (!deliver_datagram(*found->second, payload)) break;
   complete_send(from, send, is_known ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR);
@@ -139,7 +139,7 @@ Fabric::Carried Fabric::access(QueuePair& from, const Send& send) {
   const bool is_read = send.request.opcode == IBV_WR_RDMA_READ;
   const bool has_immediate = send.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
   if (to.state < IBV_QPS_RTR) return Carried::later;
-  if (has_immediate && (queue.receives.empty() || is_turn(faults_.no_receiver, messages_)))
+  if (has_immediate && (queue.receives.empty() || is_turn(faults_.no_receiver, turns_.messages)))
     return Carried::later;
   const ibv_sge& piece = send.pieces.front();
   const auto& remote = send.request.wr.rdma;

@@ -46,6 +46,7 @@ Fabric& Fabric::instance() {
 void Fabric::set(const Faults& faults) {
   const std::lock_guard lock(mutex_);
   faults_ = faults;
+  turns_ = {};
   random_.seed(static_cast<std::minstd_rand::result_type>(faults.seed));
 }
 
@@ -164,7 +165,7 @@ int Fabric::post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refus
     *refused = request;
     if (from.state < IBV_QPS_RTS) return EINVAL;
     if (from.unretired == from.limits.max_send_wr) return ENOMEM;
-    if (from.qp_type == IBV_QPT_RC && is_turn(faults_.refuse_sends, posts_)) return ENOMEM;
+    if (from.qp_type == IBV_QPT_RC && is_turn(faults_.refuse_sends, turns_.posts)) return ENOMEM;
     if (static_cast<std::uint32_t>(request->num_sge) > from.limits.max_send_sge) return EINVAL;
     Send send{*request, {request->sg_list, request->sg_list + request->num_sge}, {}};
     if ((request->send_flags & IBV_SEND_INLINE) != 0) {

@@ -107,6 +107,8 @@ class Fabric {
   [[nodiscard]] std::uint64_t requests() const noexcept { return requests_; }
   /// Registrations that there are now, of all devices.
   [[nodiscard]] std::size_t registrations();
+  /// Registrations that have been made so far.
+  [[nodiscard]] std::size_t made_registrations() const noexcept { return next_key_ - kFirstKey; }
   /// Brings a datagram to every queue pair for datagrams, as if a stranger had sent it.
   void bring(std::span<const std::byte> datagram);
   /// Calls so far that found another thread inside the same object.
@@ -180,10 +182,14 @@ class Fabric {
   std::set<QueuePair*> busy_;  // with sends that are not carried out
   std::map<ibv_context*, std::deque<ibv_async_event>> events_;
   std::uint32_t next_pair_ = 16;
-  std::uint32_t next_key_ = 0x100;
-  std::uint64_t posts_ = 0;
-  std::uint64_t datagrams_ = 0;
-  std::uint64_t messages_ = 0;
+  static constexpr std::uint32_t kFirstKey = 0x100;
+  std::atomic<std::uint32_t> next_key_ = kFirstKey;
+  struct Turns {
+    std::uint64_t posts = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t doubled = 0;
+    std::uint64_t messages = 0;
+  } turns_;  // since set(), so that no test depends on those before it
   std::uint64_t failed_ = 0;
   std::atomic<std::uint64_t> carried_{0};
   std::atomic<std::uint64_t> requests_{0};
