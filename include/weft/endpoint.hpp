@@ -319,7 +319,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
   [[nodiscard, gnu::always_inline]] bool try_post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                                      const ActiveMessageOptions& options) noexcept {
-    if (options.message_class != MessageClass::normal) return false;
+    if (options.message_class != MessageClass::normal || !options.region.is_empty()) return false;
     if (bytes.size() > detail::kSlotPayload)
       return Calls::post_multi_slot_am(*device_, peer, remote, bytes.data(), bytes.size(), options.tag);
     detail::SendLane* lane = path_->lane(peer, remote.device(), detail::column_of_post<Locking>());

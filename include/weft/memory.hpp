@@ -3,6 +3,7 @@
 
 #include <weft/detail/direct_window.hpp>
 #include <weft/detail/export.hpp>
+#include <weft/local_region.hpp>
 #include <weft/remote_region.hpp>
 
 #include <concepts>
@@ -77,8 +78,9 @@ inline MappedAddress::operator RemoteAddress() const noexcept {
 /// Memory of this rank that peers may access. Move-only; the destructor ends the access: it returns when no
 /// put or get of a peer is under way in the memory any more, and accesses that arrive later are refused.
 /// Registering and releasing are set-up, not data path; any thread. In a handler: two handlers inside the
-/// progress of different devices that each end a region, or withdraw an object, wait for each other. At most `regions_max` (attribute) at a
-/// time. Must be destroyed before its runtime, which otherwise names it and aborts.
+/// progress of different devices that each end a region, or withdraw an object, wait for each other. At most
+/// `regions_max` (attribute) at a time. Must be destroyed before its runtime, which otherwise names it and
+/// aborts.
 class WEFT_API MemoryRegion {
  public:
   MemoryRegion() noexcept = default;
@@ -105,6 +107,9 @@ class WEFT_API MemoryRegion {
   std::span<std::byte> memory_;
   RemoteRegion remote_;
 };
+
+inline LocalRegion::LocalRegion(const MemoryRegion& region) noexcept
+    : index_(region.remote().index), generation_(region.remote().generation) {}
 
 /// Maps a peer's region where that is possible: memory that the peer has allocated through weft, on this
 /// host. Set-up, not data path; any thread. Throws weft::Error when `region.rank` is not a rank of the job.

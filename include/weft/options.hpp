@@ -1,6 +1,7 @@
 // Options of operations and objects: aggregates with defaults, most used field first.
 #pragma once
 
+#include <weft/local_region.hpp>
 #include <weft/types.hpp>
 
 #include <cstddef>
@@ -48,6 +49,10 @@ struct ActiveMessageOptions {
   /// the peer cannot need the payload any more (docs/guide/deadlines.md). 0: no timeout. Less than 0: the
   /// operation is tried once. Needs a completion object; not for multipart messages.
   Timeout timeout{};
+  /// The region of this rank that holds the payload, if one does: a network that needs registered memory then
+  /// takes a large payload from the region's, and others ignore it. weft::Error when the region does not hold
+  /// the payload or is not open. Posts of packets and of lists of buffers ignore it.
+  LocalRegion region{};
 };
 
 /// The fields that a receive and a send must have in common to match. The policy itself is compared, too: a
@@ -124,6 +129,8 @@ struct SendOptions {
   /// was posted while half of the operations that may have a timeout were under way (attribute deadlines).
   /// May be null; otherwise a completion object is needed, except in send().
   SendHandle* handle = nullptr;
+  /// See ActiveMessageOptions::region.
+  LocalRegion region{};
 };
 
 /// Names a posted receive, for cancel(). Harmless once the receive has ended.
@@ -215,6 +222,9 @@ struct AccessOptions {
   /// See ActiveMessageOptions::timeout. The local buffer may be reused when the timeout has passed; it is
   /// then unknown whether the peer's memory was accessed.
   Timeout timeout{};
+  /// The region of this rank that holds the local buffer of a put or get, if one does; see
+  /// ActiveMessageOptions::region. Of a vectored access: all of its buffers. Atomic operations ignore it.
+  LocalRegion region{};
 };
 
 /// Options of Runtime::expose.

@@ -7,13 +7,16 @@
 
 namespace weft::detail {
 
-void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
-                                       MessageClass message_class) {
-  core::check_target(peer, remote, device.protocols().context, "prepare_am");
-  core::check_class(message_class, "prepare_am");
+void Preparation::check_active_message(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
+                                       const ActiveMessageOptions& options) {
+  const core::Context& context = device.protocols().context;
+  core::check_target(peer, remote, context, "prepare_am");
+  core::check_class(options.message_class, "prepare_am");
+  core::check_region(options.region, bytes, context, "prepare_am");
 }
-void Preparation::check_send(DeviceState& device, int peer, const SendOptions& options) {
+void Preparation::check_send(DeviceState& device, int peer, Bytes bytes, const SendOptions& options) {
   device.protocols().sends.check(peer, options, "prepare_send");
+  core::check_region(options.region, bytes, device.protocols().context, "prepare_send");
 }
 PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, std::uint64_t tag,
                                              std::span<std::byte> buffer, const ReceiveOptions& options) {
@@ -39,11 +42,12 @@ Status Preparation::start_receive(DeviceState& device, const PersistentMatch& ma
     return device.protocols().receives.post_within(match.source, match.tag, match.buffer, match.options);
   return device.protocols().receives.post(match.source, match.tag, match.buffer, match.options);
 }
-void Preparation::check_access(DeviceState& device, Operation operation, int peer,
-                               const RemoteAddress& where) {
+void Preparation::check_access(DeviceState& device, Operation operation, int peer, const RemoteAddress& where,
+                               Bytes buffer, LocalRegion region) {
   const bool is_put = operation == Operation::put;
   core::named(is_put ? "prepare_put" : "prepare_get", is_put ? "post_put" : "post_get", [&] {
-    device.protocols().one_sided.check({operation, peer, where, nullptr, 0, {}});
+    device.protocols().one_sided.check(
+        {operation, peer, where, const_cast<std::byte*>(buffer.data()), buffer.size(), {.region = region}});
   });
 }
 DirectWindow Preparation::window_of(DeviceState& device, const RemoteRegion& region) {

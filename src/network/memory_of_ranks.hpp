@@ -24,6 +24,7 @@ struct RemoteMemory {
   std::uint64_t region_size = 0;
   std::uint64_t offset = 0;
   std::uint8_t device = 0;  // of the peer: its Sink gets the immediate of a put
+  RegionName local{};       // of this rank, that holds the bytes here; generation 0: not known
 };
 
 /// Memory of this rank that a peer may fetch.

@@ -180,10 +180,10 @@ class Port {
   /// Copies out of a peer's region.
   virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                            std::uint64_t token) noexcept = 0;
-
-  /// Lets the peer fetch from `memory`, which must stay valid until end_offer(). Returns an offer without a
-  /// key when this network cannot do that, or has no room now. Any thread.
-  [[nodiscard]] virtual Offer offer(int, Bytes) noexcept { return {}; }
+  /// Lets the peer fetch from `memory`, which must stay valid until end_offer(). `region`: of this rank, that
+  /// holds it; generation 0: not known. Returns an offer without a key when this network cannot do that, or
+  /// has no room now. Any thread.
+  [[nodiscard]] virtual Offer offer(int, Bytes, RegionName) noexcept { return {}; }
   /// Ends an offer of which no fetch is under way. Any thread.
   virtual void end_offer(int, const Offer&) noexcept {}
   /// Copies from memory that a peer has offered. `token` comes back in Sink::access_completed, from poll(),

@@ -41,7 +41,7 @@ class FakePort final : public network::Port {
     capabilities_.landing_bytes = landing_bytes;
     return capabilities_;
   }
-  [[nodiscard]] network::Offer offer(int, Bytes) noexcept override {
+  [[nodiscard]] network::Offer offer(int, Bytes, network::RegionName) noexcept override {
     if (on_fetch == nullptr && on_land == nullptr) return {};
     offers.push_back(++next_key_);
     return {next_key_, nullptr};

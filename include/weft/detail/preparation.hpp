@@ -64,15 +64,15 @@ struct PersistentMatch {
 /// The checks that posts make each time. All throw weft::Error.
 struct Preparation {
   WEFT_API static void check_active_message(DeviceState& device, int peer, RemoteCompletion remote,
-                                            MessageClass message_class);
-  WEFT_API static void check_send(DeviceState& device, int peer, const SendOptions& options);
+                                            Bytes bytes, const ActiveMessageOptions& options);
+  WEFT_API static void check_send(DeviceState& device, int peer, Bytes bytes, const SendOptions& options);
   [[nodiscard]] WEFT_API static PersistentMatch prepare_receive(DeviceState& device, int source,
                                                                 std::uint64_t tag,
                                                                 std::span<std::byte> buffer,
                                                                 const ReceiveOptions& options);
   WEFT_API static Status start_receive(DeviceState& device, const PersistentMatch& match);
   WEFT_API static void check_access(DeviceState& device, Operation operation, int peer,
-                                    const RemoteAddress& where);
+                                    const RemoteAddress& where, Bytes buffer, LocalRegion region);
   /// Returns the window of a region that has been mapped; kNoWindow once its owner has released it.
   [[nodiscard]] WEFT_API static DirectWindow window_of(DeviceState& device, const RemoteRegion& region);
   /// Destroys the object when the runtime ends and nothing can signal it any more.

@@ -49,6 +49,7 @@ struct Communication {
     SendHandle* send_handle = nullptr;
   } matching{};
   Timeout timeout{};
+  LocalRegion region{};  ///< of this rank, that holds the buffer; receives ignore it
 };
 
 namespace detail {
@@ -76,7 +77,8 @@ class GenericOperation {
                                   .tag = tag,
                                   .may_retry = c.may_retry,
                                   .may_complete_now = c.may_complete_now,
-                                  .timeout = c.timeout};
+                                  .timeout = c.timeout,
+                                  .region = c.region};
       return c.direction == Communication::Direction::out
                  ? endpoint.post_put(c.peer, c.remote_buffer, c.source, options)
                  : endpoint.post_get(c.peer, c.remote_buffer, c.target, options);
@@ -89,7 +91,8 @@ class GenericOperation {
                                .may_retry = c.may_retry,
                                .may_complete_now = c.may_complete_now,
                                .message_class = c.message_class,
-                               .timeout = c.timeout});
+                               .timeout = c.timeout,
+                               .region = c.region});
     if (c.direction == Communication::Direction::out)
       return endpoint.post_send(c.peer, c.tag, c.source,
                                 {.completion = c.completion,
@@ -102,7 +105,8 @@ class GenericOperation {
                                  .message_class = c.message_class,
                                  .timeout = c.timeout,
                                  .synchronous = c.matching.synchronous,
-                                 .handle = c.matching.send_handle});
+                                 .handle = c.matching.send_handle,
+                                 .region = c.region});
     return endpoint.post_receive(c.peer, c.tag, c.target,
                                  {.completion = c.completion,
                                   .user_data = c.user_data,

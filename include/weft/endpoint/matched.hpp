@@ -285,7 +285,7 @@ class MatchedOperations {
     const std::uint16_t engine = options.engine;
     const std::uint8_t device = options.device;
     if (policy == MatchingPolicy::user || options.message_class != MessageClass::normal ||
-        options.synchronous)
+        options.synchronous || !options.region.is_empty())
       return false;
     const bool is_ordered = engine >= kMatchingEngines;
     if (is_ordered && (policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;

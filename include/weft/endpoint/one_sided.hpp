@@ -205,6 +205,7 @@ class OneSidedOperations {
   }
   [[nodiscard]] bool try_put(int peer, MappedAddress to, Bytes from,
                              const AccessOptions& options) const noexcept {
+    if (!options.region.is_empty()) return false;
     if (options.signal == RemoteCompletion()) return put_directly(peer, to, from);
     return allows(peer, to, from.size()) &&
            with_signal(peer, options, detail::kPutSignalChannel, from.size(),
@@ -212,6 +213,7 @@ class OneSidedOperations {
   }
   [[nodiscard]] bool try_get_value(int peer, MappedAddress from, std::span<std::byte> to,
                                    const AccessOptions& options) const noexcept {
+    if (!options.region.is_empty()) return false;
     if (options.signal == RemoteCompletion()) return get_directly(peer, from, to);
     return allows(peer, from, to.size()) &&
            with_signal(peer, options, detail::kGetSignalChannel, to.size(),

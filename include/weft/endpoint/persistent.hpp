@@ -62,7 +62,7 @@ class PersistentAccess : public PersistentOperation {
   PersistentAccess(detail::DeviceState& device, const detail::DevicePath& path, int peer,
                    const RemoteAddress& where, Buffer buffer, const AccessOptions& options)
       : buffer_(buffer), device_(&device), path_(&path), where_(where), options_(options) {
-    detail::Preparation::check_access(device, kOperation, peer, where);
+    detail::Preparation::check_access(device, kOperation, peer, where, buffer, options.region);
     if (!where.is_mapped) return;
     const detail::DirectWindow window = detail::Preparation::window_of(device, where.region);
     if (where.offset > window.size || buffer.size() > window.size - where.offset) return;
@@ -158,7 +158,7 @@ class PersistentActiveMessage : public PersistentOperation {
         peer_(peer),
         device_(&device),
         path_(&path) {
-    detail::Preparation::check_active_message(device, peer, remote, options.message_class);
+    detail::Preparation::check_active_message(device, peer, remote, bytes, options);
     renew_lane();
   }
 
@@ -224,7 +224,7 @@ class PersistentSend : public PersistentOperation {
         peer_(peer),
         device_(&device),
         path_(&path) {
-    detail::Preparation::check_send(device, peer, options);
+    detail::Preparation::check_send(device, peer, bytes, options);
     renew_lane();
   }
 

@@ -3,6 +3,7 @@
 
 #include "network/network.hpp"
 
+#include <weft/local_region.hpp>
 #include <weft/remote_region.hpp>
 
 #include <array>
@@ -19,6 +20,11 @@ namespace weft::core {
 
 /// Whose regions they are: those of libraries are counted apart.
 enum class RegionOwner : std::uint8_t { program, library };
+
+/// The name of the region that an option names.
+[[nodiscard]] constexpr network::RegionName name_of(LocalRegion region) noexcept {
+  return {region.index(), region.generation()};
+}
 
 /// The table of regions. Looking up is wait-free; adding and removing are set-up and may wait.
 class Regions {
@@ -53,6 +59,15 @@ class Regions {
     if (name.generation == 0 || entry.open.load(std::memory_order_acquire) != name.generation) return nullptr;
     if (offset > entry.memory.size() || size > entry.memory.size() - offset) return nullptr;
     return entry.memory.data() + offset;
+  }
+  /// Returns true when the region is open and holds all of the memory.
+  [[nodiscard]] bool holds(network::RegionName name, Bytes memory) const noexcept {
+    const std::byte* const begin = find(name, 0, 0);
+    if (begin == nullptr) return false;
+    const std::size_t bytes = entries_[name.index].memory.size();
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(memory.data()) - reinterpret_cast<std::uintptr_t>(begin);
+    return memory.empty() || (offset <= bytes && memory.size() <= bytes - offset);
   }
   /// Returns true when a region that find() has just found is memory of the program, which may have made it
   /// read-only or unmapped it since: base/memory/guarded_copy.hpp accesses it.

@@ -43,8 +43,8 @@ class ObservedPort {
                             std::uint64_t token) const noexcept {
     return port_->get(peer, from, to, token);
   }
-  [[nodiscard]] network::Offer offer(int peer, Bytes memory) const noexcept {
-    return port_->offer(peer, memory);
+  [[nodiscard]] network::Offer offer(int peer, Bytes memory, network::RegionName region) const noexcept {
+    return port_->offer(peer, memory, region);
   }
   void end_offer(int peer, const network::Offer& offer) const noexcept { port_->end_offer(peer, offer); }
   network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,

@@ -37,6 +37,13 @@ inline void check_class(MessageClass message_class, const char* operation) {
   if (!is_message_class(value)) [[unlikely]]
     refuse_class(value, operation);
 }
+/// The region that an option names, if any, holds the buffer.
+[[gnu::cold]] void require_in_region(LocalRegion region, Bytes buffer, const Context& context,
+                                     const char* operation);
+inline void check_region(LocalRegion region, Bytes buffer, const Context& context, const char* operation) {
+  if (!region.is_empty()) [[unlikely]]
+    require_in_region(region, buffer, context, operation);
+}
 /// The packet holds at least `size` bytes.
 void check_packet(const Packet& packet, std::size_t size, const char* operation);
 

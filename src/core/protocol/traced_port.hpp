@@ -36,8 +36,8 @@ class TracedPort final : public network::Port {
                             const std::uint64_t* immediate, std::uint64_t token) noexcept override;
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
                             std::uint64_t token) noexcept override;
-  [[nodiscard]] network::Offer offer(int peer, Bytes memory) noexcept override {
-    return port_->offer(peer, memory);
+  [[nodiscard]] network::Offer offer(int peer, Bytes memory, network::RegionName region) noexcept override {
+    return port_->offer(peer, memory, region);
   }
   void end_offer(int peer, const network::Offer& offer) noexcept override { port_->end_offer(peer, offer); }
   network::AccessResult fetch(int peer, const network::OfferedMemory& from, std::span<std::byte> to,

@@ -54,7 +54,7 @@ class IbvEndpoint final : public session::Transport {
   [[nodiscard]] bool has_room_for_bulk() const noexcept override;
   // large_payloads.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return context_.fetches; }
-  [[nodiscard]] Offer offer(Bytes memory) noexcept override;
+  [[nodiscard]] Offer offer(Bytes memory, RegionName region) noexcept override;
   void end_offer(const Offer& offer) noexcept override;
   AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override;
@@ -80,8 +80,6 @@ class IbvEndpoint final : public session::Transport {
   [[nodiscard]] ibv_cq* make_completion_queue();
   [[nodiscard]] session::Sent post_send(Connection& connection, std::span<ibv_sge> pieces, unsigned flags,
                                         Work work) noexcept;
-  [[nodiscard]] AccessResult post_access(Connection& connection, ibv_sge piece, ibv_send_wr& request,
-                                         Work work) noexcept;
   [[nodiscard]] session::Sent send_copy(Connection& connection, const session::Header& header,
                                         Bytes payload) noexcept;
   void end(Work& work) noexcept;

@@ -25,14 +25,23 @@ namespace {
 /// Makes a key of verbs, which may be 0, one of an offer, which may not.
 constexpr std::uint64_t kIsKey = std::uint64_t{1} << 32;
 
+AccessResult post_access(Posting& posting, Connection& connection, ibv_sge piece, ibv_send_wr& request,
+                         Work work) noexcept {
+  request.sg_list = &piece;
+  request.num_sge = 1;
+  const Sent sent = posting.post(connection, request, std::move(work));
+  if (sent == Sent::yes) return AccessResult::posted;
+  return sent == Sent::later ? AccessResult::no_slot : AccessResult::peer_left;
+}
+
 }  // namespace
 
-Offer IbvEndpoint::offer(Bytes memory) noexcept try {
+Offer IbvEndpoint::offer(Bytes memory, RegionName region) noexcept try {
   // Verbs take memory that they may write; peers can only read it.
   const std::span<std::byte> source{const_cast<std::byte*>(memory.data()), memory.size()};
   auto offered = std::make_unique<LocalRegistration>(
       context_.fetches ? context_.device.register_memory(source, IBV_ACCESS_REMOTE_READ)
-                       : context_.regions.local(source, 0));
+                       : context_.regions.local(source, 0, region));
   const std::uint64_t key = kIsKey | (*offered)->rkey;
   return {key, offered.release()};
 } catch (const std::exception& error) {
@@ -42,15 +51,6 @@ Offer IbvEndpoint::offer(Bytes memory) noexcept try {
 
 void IbvEndpoint::end_offer(const Offer& offer) noexcept {
   delete static_cast<LocalRegistration*>(offer.registration);
-}
-
-AccessResult IbvEndpoint::post_access(Connection& connection, ibv_sge piece, ibv_send_wr& request,
-                                      Work work) noexcept {
-  request.sg_list = &piece;
-  request.num_sge = 1;
-  const Sent sent = posting_.post(connection, request, std::move(work));
-  if (sent == Sent::yes) return AccessResult::posted;
-  return sent == Sent::later ? AccessResult::no_slot : AccessResult::peer_left;
 }
 
 AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
@@ -65,7 +65,7 @@ AccessResult IbvEndpoint::fetch(session::Link& link, const OfferedMemory& from, 
   ibv_send_wr request{};
   request.opcode = IBV_WR_RDMA_READ;
   request.wr.rdma = {from.address + from.offset, static_cast<std::uint32_t>(from.key)};
-  return post_access(connection, piece, request, std::move(work));
+  return post_access(posting_, connection, piece, request, std::move(work));
 } catch (const std::exception& error) {
   context_.log.info([&] { return "a payload is asked for in fragments: " + std::string(error.what()); });
   return AccessResult::unsupported;
@@ -94,8 +94,8 @@ AccessResult IbvEndpoint::land(session::Link& link, const RemoteLanding& to, Byt
   request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   request.imm_data = ::htonl(static_cast<std::uint32_t>(to.name));
   request.wr.rdma = {to.address, static_cast<std::uint32_t>(to.key)};
-  return post_access(connections_.of(link), piece_of(from.data(), from.size(), registration->lkey), request,
-                     {.kind = Work::Kind::access, .token = token});
+  return post_access(posting_, connections_.of(link), piece_of(from.data(), from.size(), registration->lkey),
+                     request, {.kind = Work::Kind::access, .token = token});
 }
 
 bool IbvEndpoint::can_access(std::size_t size) const noexcept {

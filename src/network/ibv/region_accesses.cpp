@@ -38,6 +38,7 @@ AccessResult RegionAccesses::begin(Connection& messages, const RemoteMemory& whe
   access.messages = &messages;
   access.remote = where.keys.address + where.offset;
   access.key = static_cast<std::uint32_t>(where.keys.key);
+  access.region = where.local;
   const Sent sent = make_sendable(access) ? post(index) : Sent::never;
   if (sent == Sent::yes) return AccessResult::posted;
   end(index);
@@ -51,7 +52,8 @@ bool RegionAccesses::make_sendable(RegionAccess& access) noexcept try {
   if (is_put && access.size <= access.messages->accesses->inline_bytes) return true;
   if (access.size > rooms_.bytes()) {
     // Verbs take memory that they may write; a put is only read.
-    access.registration = context_.regions.local({access.local, access.size}, is_put ? 0 : kLocalAccess);
+    access.registration =
+        context_.regions.local({access.local, access.size}, is_put ? 0 : kLocalAccess, access.region);
     return true;
   }
   access.room = rooms_.take();

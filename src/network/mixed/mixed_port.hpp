@@ -49,8 +49,8 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
                    std::uint64_t token) noexcept override {
     return port_to(peer).get(peer, from, to, token);
   }
-  [[nodiscard]] Offer offer(int peer, Bytes memory) noexcept override {
-    return port_to(peer).offer(peer, memory);
+  [[nodiscard]] Offer offer(int peer, Bytes memory, RegionName region) noexcept override {
+    return port_to(peer).offer(peer, memory, region);
   }
   void end_offer(int peer, const Offer& offer) noexcept override { port_to(peer).end_offer(peer, offer); }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,

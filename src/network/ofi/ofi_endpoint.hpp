@@ -65,7 +65,7 @@ class OfiEndpoint final : public session::Transport {
   void end_connections_with(int rank, session::SessionDevice& device) noexcept override;
   // remote_memory.cpp
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
-  [[nodiscard]] Offer offer(Bytes memory) noexcept override;
+  [[nodiscard]] Offer offer(Bytes memory, RegionName region) noexcept override;
   void end_offer(const Offer& offer) noexcept override;
   AccessResult fetch(session::Link& link, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override;

@@ -12,7 +12,7 @@
 
 namespace weft::network::ofi {
 
-Offer OfiEndpoint::offer(Bytes memory) noexcept try {
+Offer OfiEndpoint::offer(Bytes memory, RegionName) noexcept try {
   // libfabric takes memory that it may write; peers can only read it.
   const std::span<std::byte> source{const_cast<std::byte*>(memory.data()), memory.size()};
   Fabric& fabric = context_.fabric;

@@ -39,7 +39,9 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
                    std::uint64_t token) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
-  [[nodiscard]] Offer offer(int, Bytes memory) noexcept override { return device_.transport().offer(memory); }
+  [[nodiscard]] Offer offer(int, Bytes memory, RegionName region) noexcept override {
+    return device_.transport().offer(memory, region);
+  }
   void end_offer(int, const Offer& offer) noexcept override { device_.transport().end_offer(offer); }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override;

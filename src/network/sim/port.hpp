@@ -27,7 +27,7 @@ class SimPort final : public Port {
                    std::uint64_t token) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
-  [[nodiscard]] Offer offer(int, Bytes memory) noexcept override {
+  [[nodiscard]] Offer offer(int, Bytes memory, RegionName) noexcept override {
     return fabric_.memory().offer(place_.rank, memory);
   }
   void end_offer(int, const Offer& offer) noexcept override {

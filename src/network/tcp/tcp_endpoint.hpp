@@ -49,7 +49,7 @@ class TcpEndpoint final : public session::Transport, private ConnectionOwner {
   /// What the peer's kernel has acknowledged is read by the peer, whatever becomes of this rank.
   [[nodiscard]] bool outlives_sender() const noexcept override { return true; }
   [[nodiscard]] bool can_fetch() const noexcept override { return true; }
-  [[nodiscard]] Offer offer(Bytes memory) noexcept override {
+  [[nodiscard]] Offer offer(Bytes memory, RegionName) noexcept override {
     // Peers only read it.
     return {context_.offers.add({const_cast<std::byte*>(memory.data()), memory.size()}), nullptr};
   }

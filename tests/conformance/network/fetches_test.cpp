@@ -23,7 +23,7 @@ class Pair : public Stage {
   /// Offers to rank 0 until the network takes the offer.
   [[nodiscard]] Offer offer(Bytes memory) {
     Offer offer;
-    EXPECT_TRUE(until([&] { return (offer = port(1).offer(0, memory)).key != 0; }));
+    EXPECT_TRUE(until([&] { return (offer = port(1).offer(0, memory, {})).key != 0; }));
     return offer;
   }
   /// Rank 0 fetches until the network accepts that; the answer that is not a matter of time.
@@ -46,7 +46,7 @@ TEST(Fetches, that_a_network_cannot_do_are_unsupported) {
   if (pair.can_fetch()) GTEST_SKIP() << "this network can";
   const std::vector<std::byte> memory = payload(100'000, 1);
   std::vector<std::byte> room(memory.size());
-  const Offer offer = pair.port(1).offer(0, memory);
+  const Offer offer = pair.port(1).offer(0, memory, {});
   if (pair.port(1).peer_capabilities(0).landing_bytes == 0)
     EXPECT_EQ(offer.key, 0U);
   else

@@ -47,7 +47,7 @@ TEST_F(Landings, get_the_bytes_and_then_their_name) {
   for (const std::size_t size : {std::size_t{1}, std::size_t{5000}, std::size_t{3} << 20}) {
     const std::vector<std::byte> memory = payload(size, size);
     std::vector<std::byte> room(size);
-    const Offer offer = stage_.port(0).offer(1, memory);
+    const Offer offer = stage_.port(0).offer(1, memory, {});
     ASSERT_NE(offer.key, 0U);
     const Landing landing = stage_.port(1).open_landing(0, room);
     ASSERT_TRUE(landing.is_open());
@@ -73,7 +73,7 @@ TEST_F(Landings, of_which_many_are_open_are_told_apart) {
   std::vector<Offer> offers;
   for (std::uint64_t number = 0; number < kMany; ++number) {
     memories.push_back(payload(20'000, number));
-    offers.push_back(stage_.port(0).offer(1, memories.back()));
+    offers.push_back(stage_.port(0).offer(1, memories.back(), {}));
     landings.push_back(stage_.port(1).open_landing(0, rooms[number]));
     ASSERT_TRUE(landings.back().is_open());
   }

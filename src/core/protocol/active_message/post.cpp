@@ -98,7 +98,8 @@ Status ActiveMessages::attempt(int peer, RemoteCompletion remote, Bytes bytes,
                                       options.tag,
                                       options.completion,
                                       options.user_data,
-                                      options.message_class};
+                                      options.message_class,
+                                      name_of(options.region)};
   switch (rendezvous_.start(outbound, caller, result)) {
     case Rendezvous::Start::started:
       return Status::posted();
@@ -130,6 +131,7 @@ Status ActiveMessages::post(int peer, RemoteCompletion remote, Bytes bytes,
                             const ActiveMessageOptions& options, Caller caller) {
   check_target(peer, remote, posts_.context, "post_am");
   check_class(options.message_class, "post_am");
+  check_region(options.region, bytes, posts_.context, "post_am");
   if (options.timeout.count() != 0) [[unlikely]]
     return posts_.timed.post(
         "post_am", {Operation::active_message_sent, peer, options.tag, bytes.data(), bytes.size()}, options,

@@ -134,6 +134,7 @@ Status MatchedSender::start_large(int peer, std::uint64_t tag, const SendPayload
                                       options.completion,
                                       options.user_data,
                                       options.message_class,
+                                      name_of(options.region),
                                       payload.parts,
                                       payload.parts_size,
                                       engine != nullptr && engine->needed_ranks().may_need_ranks(),

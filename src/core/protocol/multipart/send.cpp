@@ -78,6 +78,7 @@ Rendezvous::Start MultipartMessages::start(const Outbound& outbound, Caller call
                                                             options.completion,
                                                             options.user_data,
                                                             options.message_class,
+                                                            {},
                                                             outbound.parts,
                                                             outbound.parts_size});
   if (parts == RendezvousSender::kNoRequest) return Start::no_request;

@@ -2,6 +2,7 @@
 
 #include "base/fork_watch.hpp"
 #include "base/refuse.hpp"
+#include "core/protocol/post_checks.hpp"
 
 #include <weft/error.hpp>
 
@@ -41,12 +42,14 @@ void OneSided::check(const Access& access) const {
     base::refuse(ErrorClass::target, post,
                  "the region belongs to rank " + std::to_string(region.rank) + ", not to peer " +
                      std::to_string(access.peer));
+  if (access.operation != Operation::atomic)
+    check_region(access.options.region, {access.data, access.size}, context_, post.c_str());
   const AtomicOperation update = access.update.operation;
   const AtomicType type = access.update.type;
   if (access.operation == Operation::atomic && !is_possible(update, type))
     base::refuse(ErrorClass::option, post,
-                 std::string("there is no ") + weft::name_of(update) + " (" + std::to_string(static_cast<int>(update)) +
-                     ") for " + name_of(type) +
+                 std::string("there is no ") + weft::name_of(update) + " (" +
+                     std::to_string(static_cast<int>(update)) + ") for " + name_of(type) +
                      ": integers have add, swap, compare-and-swap, bit_and, bit_or, bit_xor, min and max, "
                      "floating-point numbers add and swap");
 }

@@ -30,7 +30,7 @@ namespace {
 Status OneSided::post(const Access& access, Backlog& backlog, Caller caller) {
   const RemoteRegion& region = access.where.region;
   if (access.peer < 0 || access.peer >= context_.ranks || region.rank != access.peer ||
-      region.generation == 0 ||
+      region.generation == 0 || !access.options.region.is_empty() ||
       (access.operation == Operation::atomic && !is_possible(access.update.operation, access.update.type)))
       [[unlikely]]
     check(access);
@@ -87,7 +87,8 @@ Status OneSided::attempt_located(Request& request, const Origin& origin, bool& i
                                      {region.address, region.key},
                                      region.bytes,
                                      request.where.offset,
-                                     request.options.device};
+                                     request.options.device,
+                                     {}};
   std::byte* located = nullptr;
   const AccessResult result = context_.port->locate(region.rank, memory, request.size, located);
   switch (result) {
@@ -120,7 +121,8 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
       {region.address, region.key},
       region.bytes,
       request.where.offset,
-      options.signal.generation() != 0 ? options.signal.device() : std::uint8_t{options.device}};
+      options.signal.generation() != 0 ? options.signal.device() : std::uint8_t{options.device},
+      name_of(options.region)};
   const int peer = region.rank;
   const SignalFacts facts{options.signal, options.tag, is_put,
                           context_.port->peer_capabilities(peer).immediate_bytes};

@@ -55,8 +55,8 @@ std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) n
   if (outbound.packet != nullptr) request.payload = std::move(*outbound.packet);
   // A list of buffers is not offered: the receiver asks for its bytes in order.
   offers = offers && request.data != nullptr && context_.transfer != Transfer::copy;
-  request.offer =
-      offers ? context_.port->offer(outbound.peer, {request.data, request.size}) : network::Offer{};
+  request.offer = offers ? context_.port->offer(outbound.peer, {request.data, request.size}, outbound.region)
+                         : network::Offer{};
   announce(request);
   return index;
 }

@@ -42,6 +42,7 @@ class RendezvousSender {
     Completion* completion;
     void* user_data;
     MessageClass message_class = MessageClass::normal;
+    network::RegionName region{};  // of this rank, that holds `bytes`; generation 0: not known
     /// Unless empty, the payload in place of `bytes`: these buffers one behind the other. The list is copied.
     std::span<const Bytes> parts{};
     std::size_t parts_size = 0;  // sum of their sizes

@@ -20,6 +20,7 @@ struct RegionAccess {
   std::uint64_t remote = 0;     // address in the peer's process
   std::uint32_t key = 0;        // of the peer
   std::byte* local = nullptr;
+  RegionName region{};  // of this rank, that holds `local`; generation 0: not known
   std::size_t size = 0;
   std::byte* room = nullptr;         // unless null, the bytes are here, of a get until its end
   LocalRegistration registration{};  // of `local`, unless the bytes are in a room, or inlined

@@ -40,7 +40,7 @@ class RegisteredRegions {
     const std::uint64_t key = region_key(name, registration->rkey);
     const std::lock_guard lock(mutex_);
     if (regions_.size() <= name.index) regions_.resize(name.index + std::size_t{1});
-    regions_[name.index] = {std::move(registration), memory, {}};
+    regions_[name.index] = {name.generation, std::move(registration), memory, {}};
     by_address_[memory.data()] = name.index;
     return key;
   }
@@ -55,10 +55,13 @@ class RegisteredRegions {
     if (found != by_address_.end() && found->second == name.index) by_address_.erase(found);
   }
   /// Returns a registration of `memory` for transfers of this rank: the one that all transfers from and to a
-  /// region share, which the first of them makes, or one of its own, with these rights. Throws weft::Error.
-  [[nodiscard]] LocalRegistration local(std::span<std::byte> memory, int access) {
+  /// region share, which the first of them makes, or one of its own, with these rights. `within`: the region
+  /// that holds the memory, unless it is a copy of what was posted; generation 0: to be looked for. Throws
+  /// weft::Error.
+  [[nodiscard]] LocalRegistration local(std::span<std::byte> memory, int access, RegionName within = {}) {
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock.owns_lock())
-      if (Region* const region = region_of(memory); region != nullptr) {
+      if (Region* const region = within.generation != 0 ? region_at(within, memory) : region_of(memory);
+          region != nullptr) {
         if (region->local == nullptr) region->local = device_.register_memory(region->memory, kLocalAccess);
         return region->local;
       }
@@ -68,17 +71,27 @@ class RegisteredRegions {
  private:
   /// Two registrations, since the key of peers ends with the region, and transfers may end later.
   struct Region {
+    std::uint32_t generation = 0;
     Registration remote;
     std::span<std::byte> memory;
     LocalRegistration local;
   };
 
+  /// Returns nullptr when it has ended, could not be registered, or does not hold the memory.
+  [[nodiscard]] Region* region_at(RegionName name, std::span<std::byte> memory) noexcept {
+    if (name.index >= regions_.size() || regions_[name.index].generation != name.generation) return nullptr;
+    Region& region = regions_[name.index];
+    return memory.data() >= region.memory.data() && ends_inside(memory, region) ? &region : nullptr;
+  }
+  [[nodiscard]] static bool ends_inside(std::span<std::byte> memory, const Region& region) noexcept {
+    return memory.data() + memory.size() <= region.memory.data() + region.memory.size();
+  }
   /// Returns the region that holds all of the memory, nullptr where there is none, or others overlap it.
   [[nodiscard]] Region* region_of(std::span<std::byte> memory) noexcept {
     const auto behind = by_address_.upper_bound(memory.data());
     if (behind == by_address_.begin()) return nullptr;
     Region& region = regions_[std::prev(behind)->second];
-    return memory.data() + memory.size() <= region.memory.data() + region.memory.size() ? &region : nullptr;
+    return ends_inside(memory, region) ? &region : nullptr;
   }
 
   Device& device_;

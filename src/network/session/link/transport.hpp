@@ -45,7 +45,7 @@ class Transport {
   /// reports each fetch that it has accepted to `device.fetch_completed()`. can_fetch(), offer() and
   /// end_offer() are called by any thread.
   [[nodiscard]] virtual bool can_fetch() const noexcept { return false; }
-  [[nodiscard]] virtual Offer offer(Bytes) noexcept { return {}; }
+  [[nodiscard]] virtual Offer offer(Bytes, RegionName) noexcept { return {}; }
   virtual void end_offer(const Offer&) noexcept {}
   virtual AccessResult fetch(Link&, const OfferedMemory&, std::span<std::byte>, std::uint64_t) noexcept {
     return AccessResult::unsupported;

@@ -112,6 +112,7 @@ TEST_F(RendezvousFetch, of_a_list_of_buffers_is_not_offered) {
                              &ended_,
                              nullptr,
                              MessageClass::normal,
+                             {},
                              parts,
                              kBytes},
                             {.exclusive = true}, result),

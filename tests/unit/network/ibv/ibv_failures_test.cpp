@@ -144,7 +144,7 @@ TEST_F(IbvFailures, AFetchThatFindsTheQueueFullRegistersNothing) {
   meet(stage);
   const std::vector<std::byte> memory = payload(100'000, 1);
   std::vector<std::byte> room(memory.size());
-  const Offer offer = stage.port(1).offer(0, memory);
+  const Offer offer = stage.port(1).offer(0, memory, {});
   Fabric::instance().set({.no_receiver = 1, .refuse_registrations = 1});
   for (std::uint64_t word = 1; word < 100; ++word) {
     static_cast<void>(stage.port(0).send(Stage::to(1, word), payload(400, word)));

@@ -41,7 +41,7 @@ class IbvLandings : public OverDouble {
   void open(std::uint64_t count) {
     for (std::uint64_t number = 0; number < count; ++number) {
       Put& put = puts_.emplace_back(number);
-      put.offer = stage_.port(0).offer(1, put.memory);
+      put.offer = stage_.port(0).offer(1, put.memory, {});
       put.landing = stage_.port(1).open_landing(0, put.room);
       ASSERT_TRUE(put.offer.key != 0 && put.landing.is_open());
     }
@@ -177,7 +177,7 @@ TEST_F(IbvOffers, AreReadFromAnyPlaceOn) {
   ASSERT_EQ(stage.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
   ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1 && stage.drained(); }));
   const auto memory = payload(kBytes, 1);
-  const Offer offer = stage.port(1).offer(0, memory);
+  const Offer offer = stage.port(1).offer(0, memory, {});
   std::vector<std::byte> room(100);
   const OfferedMemory from{reinterpret_cast<std::uint64_t>(memory.data()), offer.key, kBytes - 100, 0};
   ASSERT_EQ(stage.port(0).fetch(1, from, room, 7), AccessResult::posted);
@@ -191,7 +191,7 @@ TEST_F(IbvOffers, ThatHaveEndedAreNotReadAnyMore) {
   ASSERT_EQ(stage.send(0, Stage::to(1, 0), payload(8, 0)), SendResult::sent);
   ASSERT_TRUE(stage.until([&] { return stage.notes(1).arrivals.size() == 1 && stage.drained(); }));
   const auto memory = payload(kBytes, 1);
-  const Offer offer = stage.port(1).offer(0, memory);
+  const Offer offer = stage.port(1).offer(0, memory, {});
   ASSERT_NE(offer.key, 0U);
   stage.port(1).end_offer(0, offer);
   std::vector<std::byte> room(kBytes);

@@ -117,12 +117,52 @@ TEST_F(IbvRegionAccesses, FromMemoryOfARegionShareOneRegistration) {
   std::span<std::byte> source(regions_[0].bytes);
   for (std::uint64_t token = 1; token < 10; ++token)
     ASSERT_EQ(put(0, regions_[1], source.subspan(token), token), AccessResult::posted);
-  const Offer offer = stage_.port(0).offer(1, source.first(5000));
+  const Offer offer = stage_.port(0).offer(1, source.first(5000), {});
   EXPECT_EQ(Fabric::instance().registrations(), before + 1);
   Fabric::instance().set({});
   for (std::uint64_t token = 1; token < 10; ++token) EXPECT_EQ(end_of(0, token), Outcome::ok);
   stage_.port(0).end_offer(1, offer);
   EXPECT_EQ(Fabric::instance().registrations(), before + 1) << "that of the region stays";
+}
+
+/// Of regions that overlap, a search by address finds the one that begins last.
+TEST_F(IbvRegionAccesses, FromARegionThatIsNamedRegisterNothingMore) {
+  ASSERT_EQ(put(0, regions_[1], payload(8, 1), 0), AccessResult::posted);
+  ASSERT_EQ(end_of(0, 0), Outcome::ok);
+  const std::span<std::byte> memory(regions_[0].bytes);
+  constexpr RegionName kInner{2, 1};
+  ASSERT_NE(stage_[0].network->register_memory(kInner, memory.subspan(10, 10), false).key, 0U);
+  const std::span<std::byte> moved = memory.subspan(15, 15'000);
+  RemoteMemory where = at(regions_[1]);
+  where.local = regions_[0].name;
+  ASSERT_EQ(stage_.port(0).put(1, where, moved, nullptr, 1), AccessResult::posted);
+  EXPECT_EQ(end_of(0, 1), Outcome::ok);
+  const std::size_t before = Fabric::instance().made_registrations();
+  ASSERT_EQ(stage_.port(0).put(1, where, moved, nullptr, 2), AccessResult::posted);
+  ASSERT_EQ(stage_.port(0).get(1, where, moved, 3), AccessResult::posted);
+  const Offer offer = stage_.port(0).offer(1, moved, regions_[0].name);
+  EXPECT_EQ(Fabric::instance().made_registrations(), before);
+  static_cast<void>(stage_.port(0).put(1, at(regions_[1]), moved, nullptr, 4));
+  EXPECT_EQ(Fabric::instance().made_registrations(), before + 1) << "a region that is not named is not found";
+  for (const std::uint64_t token : {2U, 3U, 4U}) EXPECT_EQ(end_of(0, token), Outcome::ok);
+  stage_.port(0).end_offer(1, offer);
+  stage_[0].network->release_memory(kInner, memory.subspan(10, 10), false);
+}
+
+TEST_F(IbvRegionAccesses, FromARegionThatIsNamedAndDoesNotHoldTheMemoryAreCarriedOut) {
+  const auto elsewhere = payload(kRegionBytes, 1);
+  Region ended = add(0, {2, 1});
+  remove(0, ended);
+  std::uint64_t token = 0;
+  for (const RegionName name : {regions_[0].name, ended.name, RegionName{1, 7}, RegionName{900, 1}}) {
+    RemoteMemory where = at(regions_[1]);
+    where.local = name;
+    ASSERT_TRUE(stage_.until(
+        [&] { return stage_.port(0).put(1, where, elsewhere, nullptr, token) == AccessResult::posted; }));
+    EXPECT_EQ(end_of(0, token++), Outcome::ok);
+    EXPECT_EQ(regions_[1].bytes, elsewhere);
+    std::ranges::fill(regions_[1].bytes, std::byte{});
+  }
 }
 
 TEST_F(IbvRegionAccesses, FromMemoryThatReachesBeyondARegionHaveARegistrationOfTheirOwn) {
@@ -145,7 +185,7 @@ TEST_F(IbvRegionAccesses, KeepTheRegistrationOfARegionThatEndsMeanwhile) {
   const Bytes bytes = source.bytes;
   ASSERT_EQ(put(0, regions_[1], bytes, 1), AccessResult::posted);
   ASSERT_EQ(end_of(0, 1), Outcome::ok);
-  const Offer offer = stage_.port(0).offer(1, bytes);
+  const Offer offer = stage_.port(0).offer(1, bytes, {});
   EXPECT_EQ(Fabric::instance().registrations(), before + 2);
   remove(0, source);
   EXPECT_EQ(Fabric::instance().registrations(), before + 1) << "the key of peers has ended";

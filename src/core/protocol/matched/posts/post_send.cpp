@@ -40,7 +40,7 @@ bool SendPosts::post_with_new_credits(int peer, std::uint64_t tag, Bytes bytes,
                                       const SendOptions& options) noexcept {
   if (bytes.size() > detail::kSlotPayload - detail::kMatchTrailer || options.policy == MatchingPolicy::user ||
       options.message_class != MessageClass::normal || options.timeout.count() != 0 || options.synchronous ||
-      SignalScope::is_inside() || !posts_.backlog.empty())
+      !options.region.is_empty() || SignalScope::is_inside() || !posts_.backlog.empty())
     return false;
   const bool is_ordered = options.engine >= kMatchingEngines;
   if (is_ordered && (options.policy != MatchingPolicy::rank_and_tag || tag == any_tag)) return false;
@@ -113,6 +113,7 @@ template bool SendPosts::try_post_multi_slot<detail::NoLock, true>(std::uint64_t
                                                                    std::uint64_t) noexcept;
 
 Status SendPosts::post(int peer, std::uint64_t tag, Bytes bytes, const SendOptions& options, Caller caller) {
+  check_region(options.region, bytes, posts_.context, "post_send");
   if (options.engine < kMatchingEngines) return post_unordered(peer, tag, {bytes}, nullptr, options, caller);
   const Status status = post_ordered(peer, tag, {bytes}, nullptr, options, caller);
   if (status.is_accepted()) remember_stream(peer, options, caller);
