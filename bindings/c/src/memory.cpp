@@ -72,7 +72,7 @@ enum class Form { post, wait };
 weft_result change(Form form, weft_endpoint* endpoint, int peer, const weft_remote_region* key,
                    std::uint64_t offset, weft_type type, weft_atomic_operation operation, const void* operand,
                    void* old, const weft_options* given) {
-  const auto options = access_options(given);
+  const auto options = atomic_options(given);
   const auto where = address_of(key, offset, "where");
   const auto how = operation_of(operation);
   return with_type(type, [&]<class T>(T) {
@@ -93,7 +93,7 @@ weft_result change(Form form, weft_endpoint* endpoint, int peer, const weft_remo
 weft_result swap_if(Form form, weft_endpoint* endpoint, int peer, const weft_remote_region* key,
                     std::uint64_t offset, weft_type type, const void* expected, const void* desired,
                     void* old, const weft_options* given) {
-  const auto options = access_options(given);
+  const auto options = atomic_options(given);
   const auto where = address_of(key, offset, "where");
   return with_type(type, [&]<class T>(T) -> weft_result {
     if constexpr (!weft::AtomicInteger<T>) {

@@ -41,6 +41,7 @@ weft_options checked(const weft_options* given, unsigned fields) {
   refuse((fields & kMask) == 0 && options.ignored_tag_bits != 0, "ignored_tag_bits");
   refuse((fields & kHandle) == 0 && options.handle != nullptr, "handle");
   refuse((fields & kSignal) == 0 && options.signal != 0, "signal");
+  refuse((fields & kRegion) == 0 && options.region != nullptr, "region");
   refuse((fields & kCompletion) == 0 && (options.completion != nullptr || options.user_data != nullptr),
          "completion or user_data");
   refuse((fields & kTimeout) == 0 && options.timeout_ns != 0, "timeout_ns");
@@ -48,18 +49,20 @@ weft_options checked(const weft_options* given, unsigned fields) {
 }
 
 ActiveMessageOptions active_message_options(const weft_options* given) {
-  const weft_options options = checked(given, kCompletion | kTimeout | kTag | kClass);
+  const weft_options options = checked(given, kCompletion | kTimeout | kTag | kClass | kRegion);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .tag = options.tag,
           .may_retry = may_retry(options),
           .may_complete_now = may_complete_now(options),
           .message_class = static_cast<MessageClass>(options.message_class),
-          .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns),
+          .region = local_region_of(options)};
 }
 
 SendOptions send_options(const weft_options* given) {
-  const weft_options options = checked(given, kCompletion | kTimeout | kClass | kMatching | kDevice | kSend);
+  const weft_options options =
+      checked(given, kCompletion | kTimeout | kClass | kMatching | kDevice | kSend | kRegion);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .policy = static_cast<MatchingPolicy>(options.policy),
@@ -70,7 +73,8 @@ SendOptions send_options(const weft_options* given) {
           .message_class = static_cast<MessageClass>(options.message_class),
           .timeout = Timeout::of_nanoseconds(options.timeout_ns),
           .synchronous = (options.flags & WEFT_SYNCHRONOUS) != 0,
-          .handle = handle_at<SendHandle>(options.send_handle)};
+          .handle = handle_at<SendHandle>(options.send_handle),
+          .region = local_region_of(options)};
 }
 
 ContextTag tag_in_context(const weft_options& options, std::uint64_t tag) {
@@ -114,8 +118,11 @@ ReceiveOptions probe_options(const weft_options* given) {
   return matching_options(checked(given, kMatching | kMask));
 }
 
-AccessOptions access_options(const weft_options* given) {
-  const weft_options options = checked(given, kCompletion | kTimeout | kTag | kDevice | kSignal);
+namespace {
+
+AccessOptions access_options(const weft_options* given, unsigned more_fields) {
+  const weft_options options =
+      checked(given, kCompletion | kTimeout | kTag | kDevice | kSignal | more_fields);
   return {.completion = completion_of(options),
           .user_data = options.user_data,
           .signal = remote_of(options.signal),
@@ -123,8 +130,14 @@ AccessOptions access_options(const weft_options* given) {
           .device = options.device,
           .may_retry = may_retry(options),
           .may_complete_now = may_complete_now(options),
-          .timeout = Timeout::of_nanoseconds(options.timeout_ns)};
+          .timeout = Timeout::of_nanoseconds(options.timeout_ns),
+          .region = local_region_of(options)};
 }
+
+}  // namespace
+
+AccessOptions access_options(const weft_options* given) { return access_options(given, kRegion); }
+AccessOptions atomic_options(const weft_options* given) { return access_options(given, 0); }
 
 ReceiveOptions posted_receive_options(const weft_options* given) {
   const ReceiveOptions own = receive_options(given);

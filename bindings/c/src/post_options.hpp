@@ -23,6 +23,7 @@ enum Field : unsigned {
   kCompletion = 128,  // and user_data
   kTimeout = 256,
   kSend = 512,  // synchronous, send_handle
+  kRegion = 1024,
 };
 
 /// Throws BadArgument for a value that is none, and for a field that the operation does not have.
@@ -38,6 +39,12 @@ enum Field : unsigned {
   return (options.flags & WEFT_NO_RETRY) == 0;
 }
 
+/// The region that holds the local buffer of an operation, if the options name one.
+[[nodiscard]] inline LocalRegion local_region_of(const weft_options& options) {
+  return options.region == nullptr ? LocalRegion()
+                                   : LocalRegion(present(options.region, "options->region").region);
+}
+
 [[nodiscard]] ActiveMessageOptions active_message_options(const weft_options* given);
 [[nodiscard]] SendOptions send_options(const weft_options* given);
 [[nodiscard]] ReceiveOptions receive_options(const weft_options* given);
@@ -46,7 +53,9 @@ enum Field : unsigned {
 /// Of receives that wait, and of probes.
 [[nodiscard]] ReceiveOptions waiting_receive_options(const weft_options* given);
 [[nodiscard]] ReceiveOptions probe_options(const weft_options* given);
+/// Of puts and gets.
 [[nodiscard]] AccessOptions access_options(const weft_options* given);
+[[nodiscard]] AccessOptions atomic_options(const weft_options* given);
 
 /// Throws BadArgument for a tag that no context has.
 [[nodiscard]] ContextTag tag_in_context(const weft_options& options, std::uint64_t tag);

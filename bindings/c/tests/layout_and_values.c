@@ -84,7 +84,7 @@ FIELD(weft_receive_handle, words, 0);
 SIZE(weft_send_handle, 16);
 FIELD(weft_send_handle, words, 0);
 
-SIZE(weft_options, 104);
+SIZE(weft_options, 112);
 FIELD(weft_options, size, 0);
 FIELD(weft_options, completion, 8);
 FIELD(weft_options, user_data, 16);
@@ -102,6 +102,7 @@ FIELD(weft_options, context, 80);
 FIELD(weft_options, part, 88);
 FIELD(weft_options, reserved, 92);
 FIELD(weft_options, send_handle, 96);
+FIELD(weft_options, region, 104);
 
 SIZE(weft_probed, 24);
 FIELD(weft_probed, tag, 0);

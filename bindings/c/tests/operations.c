@@ -158,6 +158,12 @@ static void access_memory(int peer) {
   MUST(weft_compare_swap(endpoint, peer, &keys[peer], 8, WEFT_INT64, &expected, &desired, &old, NULL));
   REQUIRE(old == 42);
   EXPECT(weft_put(endpoint, peer, &keys[peer], 60, "outside", 7, NULL), WEFT_REFUSED);
+  options.signal = 0;
+  options.region = region;
+  MUST(weft_get(endpoint, peer, &keys[peer], 16, (char*)weft_region_data(region) + 40, 7, &options));
+  REQUIRE(strcmp((const char*)weft_region_data(region) + 40, "signal") == 0);
+  EXPECT(weft_get(endpoint, peer, &keys[peer], 16, &back, 7, &options), WEFT_ERROR_USE); /* outside of the region */
+  EXPECT(weft_atomic(endpoint, peer, &keys[peer], 0, WEFT_DOUBLE, WEFT_ATOMIC_ADD, &sum, &back, &options), WEFT_ERROR_ARGUMENT);
   MUST(weft_flush(endpoint, peer));
   REQUIRE(weft_flushed(endpoint, WEFT_ANY_SOURCE) == 1);
   answer_until_all_are_here(runtime, endpoint);

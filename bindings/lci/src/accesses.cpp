@@ -24,7 +24,8 @@ weft::AccessOptions access_of(const Post& post, const endpoint_impl_t& place, co
           .tag = short_tag(post.m_tag, operation),
           .device = place.index,
           .may_retry = mode.may_retry,
-          .may_complete_now = mode.may_be_done};
+          .may_complete_now = mode.may_be_done,
+          .region = region_of(post.m_mr)};
 }
 
 /// Copies the arguments that a post has in common with the general one.
@@ -35,6 +36,7 @@ void copy_common(const post_comm_x& from, Post& to) {
   to.m_endpoint = from.m_endpoint;
   to.m_user_context = from.m_user_context;
   to.m_tag = from.m_tag;
+  to.m_mr = from.m_mr;
   to.m_allow_done = from.m_allow_done;
   to.m_allow_posted = from.m_allow_posted;
   to.m_allow_retry = from.m_allow_retry;

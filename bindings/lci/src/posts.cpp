@@ -48,7 +48,8 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
                                            .user_data = fields.user_context,
                                            .tag = short_tag(fields.tag, "post_am"),
                                            .may_retry = mode.may_retry || mode.completion == nullptr,
-                                           .may_complete_now = mode.may_be_done};
+                                           .may_complete_now = mode.may_be_done,
+                                           .region = fields.region};
   const weft::RemoteCompletion handle = place.rcomps.handle(remote, place.index);
   weft::Endpoint& endpoint = place.endpoint;
   if (weft::Packet packet = packet_at(place.runtime, fields.buffer)) {
@@ -216,7 +217,8 @@ namespace {
                                   .engine = engine_of(post.m_matching_engine),
                                   .device = place.index,
                                   .may_retry = mode.may_retry || mode.completion == nullptr,
-                                  .may_complete_now = mode.may_be_done};
+                                  .may_complete_now = mode.may_be_done,
+                                  .region = fields.region};
   if (weft::Packet packet = packet_at(place.runtime, post.m_local_buffer)) {
     for (;;) {
       const weft::Status answer = post_packet(packet, [&](weft::Packet&& taken) {
@@ -250,7 +252,8 @@ errorcode_t posts::post_send(const post_send_x& post) {
   weft::SendOptions options{.user_data = post.m_user_context,
                             .policy = policy_of(post.m_matching_policy),
                             .engine = engine_of(post.m_matching_engine),
-                            .device = place.index};
+                            .device = place.index,
+                            .region = region_of(post.m_mr)};
   if (!is_special(place, post)) {
     options.completion = completion_of(post.m_local_comp);
     options.may_retry = post.m_allow_retry;

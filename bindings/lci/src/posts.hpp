@@ -50,10 +50,16 @@ struct Fields {
   std::size_t size;
   tag_t tag;
   void* user_context;
+  weft::LocalRegion region{};  // that holds the buffer, where the program has named it
 };
+/// The region that the argument mr of a post names.
+[[nodiscard, gnu::always_inline]] inline weft::LocalRegion region_of(const mr_t& memory) noexcept {
+  return memory.is_empty() ? weft::LocalRegion() : weft::LocalRegion(memory.p_impl->region);
+}
 template <class Post>
 Fields fields_of(const Post& post) {
-  return {post.m_rank, post.m_local_buffer, post.m_size, post.m_tag, post.m_user_context};
+  return {post.m_rank, post.m_local_buffer, post.m_size,
+          post.m_tag,  post.m_user_context, region_of(post.m_mr)};
 }
 
 [[gnu::always_inline]] inline status_t status_with(errorcode_t code, const Fields& fields) {

@@ -9,6 +9,19 @@
 
 namespace {
 
+template <class Call>
+void refuses(const char* text, const Call& call) {
+  try {
+    call();
+  } catch (const std::runtime_error& error) {
+    if (std::strstr(error.what(), text) != nullptr) return;
+    std::fprintf(stderr, "'%s' says nothing of '%s'\n", error.what(), text);
+    std::exit(1);
+  }
+  std::fprintf(stderr, "nothing was thrown about '%s'\n", text);
+  std::exit(1);
+}
+
 void puts_and_gets() {
   const int me = lci::get_rank_me(), ranks = lci::get_rank_n(), next = (me + 1) % ranks;
   const int before = (me + ranks - 1) % ranks;
@@ -52,6 +65,19 @@ void puts_and_gets() {
   });
   CHECK(finish(status, local).is_done());
   for (size_t i = 0; i < 100; ++i) CHECK(got[i] == values[i]);
+  lci::barrier();
+
+  // From registered memory, which does not hold everything.
+  status = post([&] {
+    return lci::post_put_x(next, memory.data() + 8, 100 * sizeof(long), local, 700 * sizeof(long),
+                           keys[static_cast<size_t>(next)])
+        .mr(mr)();
+  });
+  CHECK(finish(status, local).is_done());
+  refuses("does not hold the 8 bytes of the local buffer", [&] {
+    long elsewhere = 0;
+    lci::post_am_x(next, &elsewhere, sizeof elsewhere, local, remote).mr(mr)();
+  });
   lci::barrier();
 
   // Beyond the end: a status that is none of the three, and nothing is written.
@@ -230,19 +256,6 @@ void truncation() {
   CHECK(std::string(status.error.get_str()) == "fatal" && status.size == 4);
   CHECK(std::memcmp(in, "more\0\0\0\0", 8) == 0);
   lci::free_comp(&queue);
-}
-
-template <class Call>
-void refuses(const char* text, const Call& call) {
-  try {
-    call();
-  } catch (const std::runtime_error& error) {
-    if (std::strstr(error.what(), text) != nullptr) return;
-    std::fprintf(stderr, "'%s' says nothing of '%s'\n", error.what(), text);
-    std::exit(1);
-  }
-  std::fprintf(stderr, "nothing was thrown about '%s'\n", text);
-  std::exit(1);
 }
 
 /// Numbers that stand for no object, because it was freed first or there never was one: programs that have

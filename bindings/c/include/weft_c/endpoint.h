@@ -80,6 +80,9 @@ typedef struct weft_options {
   uint32_t part;
   uint32_t reserved;
   weft_send_handle* send_handle; /* of sends: filled when the answer is WEFT_POSTED; may be null */
+  /* Of active messages, sends, puts and gets: a region of this rank that holds the local buffer, which a network that needs
+   * registered memory then takes from there; others ignore it. Null: none. */
+  const weft_region* region;
 } weft_options;
 
 /* Active messages: `remote`, a completion object of `peer`, is signalled with the payload. weft_post_am never blocks;

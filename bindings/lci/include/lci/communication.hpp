@@ -42,7 +42,7 @@ class post_am_x : public arguments::operation<post_am_x, status_t, arguments::po
  private:
   bool is_usual() const {
     return m_runtime.p_impl == nullptr && m_endpoint.p_impl == nullptr && m_allow_posted &&
-           m_comp_semantic == comp_semantic_t::memory;
+           m_comp_semantic == comp_semantic_t::memory && m_mr.is_empty();
   }
   errorcode_t post() const {
     if (!is_usual()) return posts::post_am(*this);
