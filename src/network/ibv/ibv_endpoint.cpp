@@ -55,9 +55,12 @@ IbvEndpoint::IbvEndpoint(const RankResources& context, std::uint32_t index)
       epoll_(make_epoll(channel_->fd, context.events.descriptor())),
       receives_(make_receive_queue()),
       completions_(make_completion_queue()),
+      thread_domain_(context.thread_domains == ThreadDomains::all_qp ? ThreadDomain(context.device)
+                                                                     : ThreadDomain()),
       posting_(context, std::min(kSends, static_cast<std::uint32_t>(completions_->cqe) - most_receives_ -
                                              kForIntroductions)),
-      plan_{context.device, *completions_, *receives_, context.ack_timeout},
+      plan_{context.device,      *completions_,  *receives_,
+            context.ack_timeout, thread_domain_, context.thread_domains == ThreadDomains::per_qp},
       introductions_(context, plan_, index, connections_, buffers_),
       region_accesses_(context, posting_, introductions_, rooms_) {
   buffers_.grow(kForGreetings, 0);

@@ -98,6 +98,7 @@ class IbvEndpoint final : public session::Transport {
   std::uint32_t most_receives_ = 0;  // that the receive queue takes
   const SharedReceiveQueue receives_;
   const CompletionQueue completions_;
+  const ThreadDomain thread_domain_;  // that all queue pairs share
   Posting posting_;
   const QueuePairPlan plan_;
   Connections connections_;

@@ -40,6 +40,17 @@ DeviceChoice choice_of(const base::Attributes& attributes) {
   return {attributes.text(Attribute::ibv_device), attributes.integer(Attribute::ibv_gid_index)};
 }
 
+ThreadDomains thread_domains_of(const base::Attributes& attributes) {
+  return static_cast<ThreadDomains>(attributes.integer(Attribute::ibv_thread_domains));
+}
+
+/// What `weft info` says of thread domains.
+std::string describe_thread_domains(const base::Attributes& attributes, const Device& device) {
+  if (thread_domains_of(attributes) == ThreadDomains::none) return "none";
+  return ThreadDomain(device) ? std::string(attributes.text(Attribute::ibv_thread_domains))
+                              : "none, since the device has none";
+}
+
 /// Bytes that a rank takes for a device of a peer that it is connected with, without the queues of verbs.
 std::size_t bytes_of_connection(const base::Attributes& attributes) {
   const auto credits = static_cast<std::uint32_t>(attributes.integer(Attribute::ibv_credits));
@@ -70,7 +81,8 @@ IbvNetwork::IbvNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& 
                inline_bytes_of(attributes),
                message_bytes_of(attributes, packets),
                attributes.text(Attribute::rendezvous) == "read",
-               ack_timeout_of(attributes.seconds(Attribute::peer_timeout))} {
+               ack_timeout_of(attributes.seconds(Attribute::peer_timeout)),
+               thread_domains_of(attributes)} {
   log().info([&] {
     return device_.describe() + ", " + std::to_string(shared().credits) +
            " messages under way between two devices in each class";
@@ -120,7 +132,8 @@ Availability availability(const base::Attributes& attributes) try {
           std::to_string(
               (sizeof(Connection) + Introductions::kForImmediates * message_bytes_of(attributes, {})) /
               1024) +
-          " KiB and another one where the peer does"};
+          " KiB and another one where the peer does; thread domains: " +
+          describe_thread_domains(attributes, device)};
 } catch (const Error& error) {
   return {false, error.what()};
 }

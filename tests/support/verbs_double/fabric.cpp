@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 namespace weft::test::verbs {
 
@@ -68,6 +69,17 @@ std::size_t Fabric::posted_receives() {
   std::size_t count = 0;
   for (const ReceiveQueue* const queue : receive_queues_) count += queue->receives.size();
   return count;
+}
+
+std::vector<std::size_t> Fabric::pairs_by_thread_domain() {
+  const std::lock_guard lock(mutex_);
+  std::map<const ThreadDomain*, std::size_t> counts;
+  for (const auto& [number, pair] : pairs_)
+    if (pair->threads != nullptr) ++counts[pair->threads];
+  std::vector<std::size_t> found;
+  for (const auto& [threads, count] : counts) found.push_back(count);
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 std::size_t Fabric::registrations() {
@@ -160,6 +172,8 @@ int Fabric::modify(QueuePair& pair, const ibv_qp_attr& attributes, int which) {
 
 int Fabric::post_send(QueuePair& from, ibv_send_wr* request, ibv_send_wr** refused) {
   const Visit visit(from, met_);
+  std::optional<Visit> in_domain;
+  if (from.threads != nullptr) in_domain.emplace(*from.threads, met_);
   const std::lock_guard lock(mutex_);
   for (; request != nullptr; request = request->next) {
     *refused = request;

@@ -39,6 +39,7 @@ struct Faults {
   std::uint32_t refuse_pairs = 0;
   std::uint32_t refuse_routes = 0;
   std::uint32_t refuse_registrations = 0;
+  std::uint32_t refuse_thread_domains = 0;
   // Entries that queues of networks to come have at most; 0: as many as soft-RoCE's.
   std::uint32_t most_receives = 0;
   std::uint32_t most_completions = 0;
@@ -47,6 +48,14 @@ struct Faults {
 /// Threads that are inside calls of one object. A second one would wait in the lock of a provider.
 struct Inside {
   std::atomic<std::uint32_t> threads{0};
+};
+
+/// Used by one thread at a time, by its contract.
+struct ThreadDomain : ibv_td, Inside {};
+
+struct Domain : ibv_pd {
+  ibv_pd* root = nullptr;  // in which memory is registered
+  ThreadDomain* threads = nullptr;
 };
 
 struct CompletionQueue : ibv_cq, Inside {
@@ -72,6 +81,7 @@ struct Send {
 
 struct QueuePair : ibv_qp, Inside {
   ibv_qp_cap limits{};
+  ThreadDomain* threads = nullptr;
   std::uint32_t peer = 0;              // number of the queue pair that it is connected with
   std::uint32_t key = 0;               // of datagrams
   std::deque<Send> sends;              // posted and not carried out
@@ -109,6 +119,8 @@ class Fabric {
   [[nodiscard]] std::size_t registrations();
   /// Registrations that have been made so far.
   [[nodiscard]] std::size_t made_registrations() const noexcept { return next_key_ - kFirstKey; }
+  /// For each thread domain that has some the number of its queue pairs, in order.
+  [[nodiscard]] std::vector<std::size_t> pairs_by_thread_domain();
   /// Brings a datagram to every queue pair for datagrams, as if a stranger had sent it.
   void bring(std::span<const std::byte> datagram);
   /// Calls so far that found another thread inside the same object.

@@ -121,10 +121,33 @@ const char* wc_status_str(ibv_wc_status status) {
   }
 }
 
-ibv_pd* alloc_pd(ibv_context* context) { return new ibv_pd{context, 0}; }
+ibv_pd* alloc_pd(ibv_context* context) {
+  auto* const made = new Domain{};
+  made->context = context;
+  made->root = made;
+  return made;
+}
 int dealloc_pd(ibv_pd* domain) {
-  delete domain;
+  delete static_cast<Domain*>(domain);
   return 0;
+}
+
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr*) {
+  if (Fabric::instance().refuses(&Faults::refuse_thread_domains)) return nullptr;
+  auto* const made = new ThreadDomain{};
+  made->context = context;
+  return made;
+}
+int dealloc_td(ibv_td* threads) {
+  delete static_cast<ThreadDomain*>(threads);
+  return 0;
+}
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* wanted) {
+  auto* const made = new Domain{};
+  made->context = context;
+  made->root = wanted->pd;
+  made->threads = static_cast<ThreadDomain*>(wanted->td);
+  return made;
 }
 
 ibv_mr* reg_mr(ibv_pd* domain, void* address, std::size_t size, int access) {
@@ -194,7 +217,8 @@ ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   }
   auto* const made = new QueuePair{};
   made->context = domain->context;
-  made->pd = domain;
+  made->pd = static_cast<Domain*>(domain)->root;
+  made->threads = static_cast<Domain*>(domain)->threads;
   made->qp_context = wanted->qp_context;
   made->send_cq = wanted->send_cq;
   made->recv_cq = wanted->recv_cq;
@@ -228,7 +252,8 @@ constexpr network::ibv::Verbs kTable{get_device_list, free_device_list,    get_d
                                      open_device,     close_device,        query_device,
                                      query_port,      query_gid,           get_async_event,
                                      ack_async_event, event_type_str,      wc_status_str,
-                                     alloc_pd,        dealloc_pd,          reg_mr,
+                                     alloc_pd,        dealloc_pd,          alloc_td,
+                                     dealloc_td,      alloc_parent_domain, reg_mr,
                                      dereg_mr,        create_comp_channel, destroy_comp_channel,
                                      create_cq,       destroy_cq,          get_cq_event,
                                      ack_cq_events,   create_srq,          destroy_srq,

@@ -5,7 +5,7 @@
 #include "network/ibv/connection/device_events.hpp"
 #include "network/ibv/memory/registered_regions.hpp"
 #include "network/ibv/memory/sendable_packets.hpp"
-#include "network/ibv/verbs/rdma_device.hpp"
+#include "network/ibv/verbs/thread_domain.hpp"
 #include "network/session/link/peers.hpp"
 
 #include <cstddef>
@@ -25,6 +25,7 @@ struct RankResources {
   std::size_t message_bytes;  // longest message, header included
   bool fetches;               // large payloads, instead of opening landings for them
   std::uint8_t ack_timeout;   // see QueuePairPlan
+  ThreadDomains thread_domains;
 };
 
 }  // namespace weft::network::ibv

@@ -78,10 +78,12 @@ void make_queue_pair(Connection& connection, const QueuePairPlan& plan) {
   wanted.cap.max_send_wr = connection.purpose == Purpose::accessed ? 1 : SendQueue::kDepth;
   wanted.cap.max_send_sge = kPieces;
   wanted.qp_type = IBV_QPT_RC;
+  if (plan.has_thread_domains_of_their_own) connection.thread_domain = ThreadDomain(plan.device);
+  const ThreadDomain& threads = connection.thread_domain ? connection.thread_domain : plan.thread_domain;
   // Devices do not tell how much they inline.
   for (const std::uint32_t bytes : {kInlineBytes, kInlineBytes / 4, std::uint32_t{0}}) {
     wanted.cap.max_inline_data = bytes;
-    connection.queue_pair.reset(verbs().create_qp(&plan.device.domain(), &wanted));
+    connection.queue_pair.reset(verbs().create_qp(&threads.domain_on(plan.device), &wanted));
     if (connection.queue_pair != nullptr) break;
   }
   if (connection.queue_pair == nullptr)

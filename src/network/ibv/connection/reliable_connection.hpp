@@ -3,7 +3,7 @@
 
 #include "network/ibv/connection/cards.hpp"
 #include "network/ibv/connection/send_queue.hpp"
-#include "network/ibv/verbs/rdma_device.hpp"
+#include "network/ibv/verbs/thread_domain.hpp"
 #include "network/session/link/link.hpp"
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct Connection {
   Connection* accessed = nullptr;  // and for those of the peer
   bool reaches_regions = true;     // of one for messages: one for accesses of this rank can be made
   Address address{};
+  ThreadDomain thread_domain;  // of this queue pair alone, if there is one
   QueuePair queue_pair;
   Route route;  // of datagrams
   std::uint32_t inline_bytes = 0;
@@ -39,7 +40,9 @@ struct QueuePairPlan {
   Device& device;
   ibv_cq& completions;
   ibv_srq& receives;
-  std::uint8_t ack_timeout;  // exponent, as verbs have it
+  std::uint8_t ack_timeout;           // exponent, as verbs have it
+  const ThreadDomain& thread_domain;  // that they share; none where each has its own
+  bool has_thread_domains_of_their_own;
 };
 
 /// The number of bytes that are inlined in a work request where the device can.

@@ -42,6 +42,10 @@ Verbs load() {
   find(handle, "ibv_wc_status_str", table.wc_status_str);
   find(handle, "ibv_alloc_pd", table.alloc_pd);
   find(handle, "ibv_dealloc_pd", table.dealloc_pd);
+  // These three are in no library: they call the provider.
+  table.alloc_td = ::ibv_alloc_td;
+  table.dealloc_td = ::ibv_dealloc_td;
+  table.alloc_parent_domain = ::ibv_alloc_parent_domain;
   find(handle, "ibv_reg_mr", table.reg_mr);
   find(handle, "ibv_dereg_mr", table.dereg_mr);
   find(handle, "ibv_create_comp_channel", table.create_comp_channel);

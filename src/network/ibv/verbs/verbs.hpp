@@ -24,6 +24,9 @@ struct Verbs {
   decltype(&::ibv_wc_status_str) wc_status_str;
   decltype(&::ibv_alloc_pd) alloc_pd;
   decltype(&::ibv_dealloc_pd) dealloc_pd;
+  decltype(&::ibv_alloc_td) alloc_td;
+  decltype(&::ibv_dealloc_td) dealloc_td;
+  decltype(&::ibv_alloc_parent_domain) alloc_parent_domain;
   decltype(&::ibv_reg_mr) reg_mr;
   decltype(&::ibv_dereg_mr) dereg_mr;
   decltype(&::ibv_create_comp_channel) create_comp_channel;
