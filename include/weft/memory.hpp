@@ -4,6 +4,7 @@
 #include <weft/detail/direct_window.hpp>
 #include <weft/detail/export.hpp>
 #include <weft/local_region.hpp>
+#include <weft/options.hpp>
 #include <weft/remote_region.hpp>
 
 #include <concepts>
@@ -87,9 +88,10 @@ class WEFT_API MemoryRegion {
   /// Registers memory of the user, which must outlive the region. 0 bytes are a region of length 0. Accesses
   /// to memory that is read-only, protected or unmapped end with Outcome::refused at their initiator. Throws
   /// weft::Error when there is no free region or the network cannot register it.
-  MemoryRegion(Runtime& runtime, std::span<std::byte> memory);
+  MemoryRegion(Runtime& runtime, std::span<std::byte> memory, const RegionOptions& options = {});
   /// Allocates `size` zeroed bytes, aligned to a page, that peers on this host can map. Throws weft::Error.
-  [[nodiscard]] static MemoryRegion allocate(Runtime& runtime, std::size_t size);
+  [[nodiscard]] static MemoryRegion allocate(Runtime& runtime, std::size_t size,
+                                             const RegionOptions& options = {});
   ~MemoryRegion();
   MemoryRegion(MemoryRegion&& other) noexcept;
   MemoryRegion& operator=(MemoryRegion&& other) noexcept;

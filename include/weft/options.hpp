@@ -227,6 +227,16 @@ struct AccessOptions {
   LocalRegion region{};
 };
 
+/// Options of a MemoryRegion.
+struct RegionOptions {
+  /// true: the device of the owner's network carries out atomic operations on the region, without the owner's
+  /// progress: network ibv, where its device can. All of them, those of the owner as well, so that none meets
+  /// one of another kind: add and compare-and-swap of 8-byte integers at multiples of 8; others throw
+  /// weft::Error where they are posted. While some are under way the program must not access the words that
+  /// they change in another way. weft::Error where the network or its device has none.
+  bool native_atomics = false;
+};
+
 /// Options of Runtime::expose.
 struct ExposeOptions {
   /// Symmetric name of the object within the runtime, 0 to 65535. Every rank that is to be reached under a

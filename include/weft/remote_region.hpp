@@ -16,8 +16,8 @@ struct RemoteRegion {
   std::int32_t rank = -1;  ///< the owner; -1: an empty key
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
-  std::uint32_t reserved = 0;
-  std::uint64_t bytes = 0;  ///< length of the region
+  std::uint32_t native_atomics = 0;  ///< 1: RegionOptions::native_atomics
+  std::uint64_t bytes = 0;           ///< length of the region
   std::uint64_t address = 0;
   std::uint64_t key = 0;
 

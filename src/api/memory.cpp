@@ -30,18 +30,19 @@ constinit thread_local int libraries = 0;  // LibraryMemory of this thread
 LibraryMemory::LibraryMemory() noexcept { ++libraries; }
 LibraryMemory::~LibraryMemory() { --libraries; }
 
-MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory)
+MemoryRegion::MemoryRegion(Runtime& runtime, std::span<std::byte> memory, const RegionOptions& options)
     : runtime_((base::refuse_in_forked_copy("MemoryRegion"), &runtime.state())),
       memory_(memory),
-      remote_(runtime_->regions().add(memory)) {
+      remote_(runtime_->regions().add(memory, options)) {
   note(*runtime_, "is registered", remote_);
 }
 
-MemoryRegion MemoryRegion::allocate(Runtime& runtime, std::size_t size) {
+MemoryRegion MemoryRegion::allocate(Runtime& runtime, std::size_t size, const RegionOptions& options) {
   base::refuse_in_forked_copy("MemoryRegion::allocate");
   MemoryRegion region;
   region.remote_ = runtime.state().regions().allocate(
-      size, region.memory_, libraries != 0 ? core::RegionOwner::library : core::RegionOwner::program);
+      size, region.memory_, libraries != 0 ? core::RegionOwner::library : core::RegionOwner::program,
+      options);
   region.runtime_ = &runtime.state();
   note(*region.runtime_, "is allocated", region.remote_);
   return region;

@@ -27,6 +27,13 @@ struct RemoteMemory {
   RegionName local{};       // of this rank, that holds the bytes here; generation 0: not known
 };
 
+/// An atomic operation that a network can leave to devices, on 8 bytes at a multiple of 8.
+struct NativeAtomic {
+  bool is_compare_swap = false;  // else `operand` is added
+  std::uint64_t operand = 0;
+  std::uint64_t expected = 0;
+};
+
 /// Memory of this rank that a peer may fetch.
 struct Offer {
   std::uint64_t key = 0;  // by which the peer names it; 0: nothing is offered

@@ -180,6 +180,11 @@ class Port {
   /// Copies out of a peer's region.
   virtual AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                            std::uint64_t token) noexcept = 0;
+  /// Changes a value of a region with native atomic operations; the fourth, unless null, gets the one before.
+  virtual AccessResult atomic(int, const RemoteMemory&, const NativeAtomic&, std::byte*,
+                              std::uint64_t) noexcept {
+    return AccessResult::unsupported;
+  }
   /// Lets the peer fetch from `memory`, which must stay valid until end_offer(). `region`: of this rank, that
   /// holds it; generation 0: not known. Returns an offer without a key when this network cannot do that, or
   /// has no room now. Any thread.
@@ -335,6 +340,8 @@ class Network {
   virtual RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) = 0;
   /// Ends the registration; later accesses are refused. Frees memory from allocate_memory().
   virtual void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept = 0;
+  /// Returns true when devices can carry out atomic operations on regions of this rank (Port::atomic).
+  [[nodiscard]] virtual bool has_native_atomics() const noexcept { return false; }
   /// Returns the window by which the peer's region is mapped in this process; std::nullopt when it cannot be
   /// mapped, the region is closed, or the peer is not ready yet. An access through the window has no effect
   /// once the owner has released the region. A caller that asks allows() before each access may use the

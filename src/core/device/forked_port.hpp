@@ -30,6 +30,10 @@ class ForkedPort final : public network::Port {
                             std::uint64_t) noexcept override {
     end("get");
   }
+  network::AccessResult atomic(int, const network::RemoteMemory&, const network::NativeAtomic&, std::byte*,
+                               std::uint64_t) noexcept override {
+    end("atomic operation");
+  }
   network::AccessResult locate(int, const network::RemoteMemory&, std::size_t,
                                std::byte*&) noexcept override {
     end("atomic operation");

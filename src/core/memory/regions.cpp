@@ -48,34 +48,43 @@ void Regions::release(RegionName name) noexcept {
   free_.push_back(name.index);
 }
 
-RemoteRegion Regions::open(RegionName name, std::span<std::byte> memory, bool allocated) {
+RemoteRegion Regions::open(RegionName name, std::span<std::byte> memory, bool allocated,
+                           const RegionOptions& options) {
+  if (options.native_atomics && !network_.has_native_atomics())
+    throw Error(ErrorClass::network, "MemoryRegion: option native_atomics is set, and network " +
+                                         std::string(network_.name()) +
+                                         " has no native atomic operations on this host: leave it out, or "
+                                         "take network ibv with a device that has them (`weft info`)");
   const network::RegionKeys keys = network_.register_memory(name, memory, allocated);
   Entry& entry = entries_[name.index];
   entry.memory = memory;
   entry.allocated = allocated;
+  entry.native_atomics = options.native_atomics;
   // Pairs with the acquire in find().
   entry.open.store(name.generation, std::memory_order_release);
-  return {rank_, name.index, name.generation, 0, memory.size(), keys.address, keys.key};
+  return {rank_,         name.index,   name.generation, options.native_atomics ? 1U : 0U,
+          memory.size(), keys.address, keys.key};
 }
 
-RemoteRegion Regions::add(std::span<std::byte> memory) {
+RemoteRegion Regions::add(std::span<std::byte> memory, const RegionOptions& options) {
   // Even a region of 0 bytes has an address: nullptr means that there is no region.
   if (memory.data() == nullptr) memory = {&nowhere_, 0};
   const RegionName name = take(RegionOwner::program);
   try {
-    return open(name, memory, false);
+    return open(name, memory, false, options);
   } catch (...) {
     release(name);
     throw;
   }
 }
 
-RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory, RegionOwner owner) {
+RemoteRegion Regions::allocate(std::size_t size, std::span<std::byte>& memory, RegionOwner owner,
+                               const RegionOptions& options) {
   const RegionName name = take(owner);
   try {
     memory = {network_.allocate_memory(name, size), size};
     try {
-      return open(name, memory, true);
+      return open(name, memory, true, options);
     } catch (...) {
       network_.release_memory(name, memory, true);
       throw;

@@ -4,6 +4,7 @@
 #include "network/network.hpp"
 
 #include <weft/local_region.hpp>
+#include <weft/options.hpp>
 #include <weft/remote_region.hpp>
 
 #include <array>
@@ -37,11 +38,11 @@ class Regions {
   Regions& operator=(const Regions&) = delete;
 
   /// Opens memory of the user to peers. Throws weft::Error when the table is full or the network cannot
-  /// register it.
-  RemoteRegion add(std::span<std::byte> memory);
+  /// register it, or has not what the options ask for.
+  RemoteRegion add(std::span<std::byte> memory, const RegionOptions& options = {});
   /// Opens memory that the network allocates; `memory` becomes its place. Throws as add().
   RemoteRegion allocate(std::size_t size, std::span<std::byte>& memory,
-                        RegionOwner owner = RegionOwner::program);
+                        RegionOwner owner = RegionOwner::program, const RegionOptions& options = {});
   /// Closes a region. On return no access of a peer is in progress any more, and memory from allocate() is
   /// freed.
   void remove(std::uint32_t index) noexcept;
@@ -74,19 +75,25 @@ class Regions {
   [[nodiscard]] bool is_of_program(network::RegionName name) const noexcept {
     return !entries_[name.index].allocated;
   }
+  /// Returns true when devices carry out all atomic operations on a region that find() has just found.
+  [[nodiscard]] bool has_native_atomics(network::RegionName name) const noexcept {
+    return entries_[name.index].native_atomics;
+  }
 
  private:
   struct Entry {
     std::atomic<std::uint32_t> open{0};  // the generation while the region is open, else 0
     std::uint32_t generation = 0;        // of the last use
     bool allocated = false;
+    bool native_atomics = false;
     RegionOwner owner = RegionOwner::program;
     std::span<std::byte> memory;
   };
 
   network::RegionName take(RegionOwner owner);
   void release(network::RegionName name) noexcept;
-  RemoteRegion open(network::RegionName name, std::span<std::byte> memory, bool allocated);
+  RemoteRegion open(network::RegionName name, std::span<std::byte> memory, bool allocated,
+                    const RegionOptions& options);
 
   network::Network& network_;
   const int rank_;

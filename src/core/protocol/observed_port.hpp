@@ -43,6 +43,11 @@ class ObservedPort {
                             std::uint64_t token) const noexcept {
     return port_->get(peer, from, to, token);
   }
+  network::AccessResult atomic(int peer, const network::RemoteMemory& where,
+                               const network::NativeAtomic& change, std::byte* old,
+                               std::uint64_t token) const noexcept {
+    return port_->atomic(peer, where, change, old, token);
+  }
   [[nodiscard]] network::Offer offer(int peer, Bytes memory, network::RegionName region) const noexcept {
     return port_->offer(peer, memory, region);
   }

@@ -263,6 +263,13 @@ AccessResult TracedPort::get(int peer, const network::RemoteMemory& from, std::s
   return traced("get by the network", peer, to.size(), [&] { return port_->get(peer, from, to, token); });
 }
 
+AccessResult TracedPort::atomic(int peer, const network::RemoteMemory& where,
+                                const network::NativeAtomic& change, std::byte* old,
+                                std::uint64_t token) noexcept {
+  return traced("atomic operation by the network", peer, sizeof change.operand,
+                [&] { return port_->atomic(peer, where, change, old, token); });
+}
+
 bool TracedPort::reclaim(int peer) noexcept {
   const bool is_over = port_->reclaim(peer);
   if (is_over) tracer_.add(event("failure", "failed rank given up", peer));

@@ -36,6 +36,9 @@ class TracedPort final : public network::Port {
                             const std::uint64_t* immediate, std::uint64_t token) noexcept override;
   network::AccessResult get(int peer, const network::RemoteMemory& from, std::span<std::byte> to,
                             std::uint64_t token) noexcept override;
+  network::AccessResult atomic(int peer, const network::RemoteMemory& where,
+                               const network::NativeAtomic& change, std::byte* old,
+                               std::uint64_t token) noexcept override;
   [[nodiscard]] network::Offer offer(int peer, Bytes memory, network::RegionName region) noexcept override {
     return port_->offer(peer, memory, region);
   }

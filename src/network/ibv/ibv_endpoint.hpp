@@ -68,6 +68,8 @@ class IbvEndpoint final : public session::Transport {
                    std::uint64_t token) noexcept override;
   AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
+  AccessResult atomic(session::Link& link, const RemoteMemory& where, const NativeAtomic& change,
+                      std::byte* old, std::uint64_t token) noexcept override;
   // work_completions.cpp
   void drive(session::SessionDevice& device) noexcept override;
 

@@ -133,7 +133,8 @@ Availability availability(const base::Attributes& attributes) try {
               (sizeof(Connection) + Introductions::kForImmediates * message_bytes_of(attributes, {})) /
               1024) +
           " KiB and another one where the peer does; thread domains: " +
-          describe_thread_domains(attributes, device)};
+          describe_thread_domains(attributes, device) +
+          "; native atomic operations: " + (device.has_atomics() ? "yes" : "no")};
 } catch (const Error& error) {
   return {false, error.what()};
 }

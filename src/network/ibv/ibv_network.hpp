@@ -20,6 +20,7 @@ class IbvNetwork final : public session::SessionNetwork {
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
   void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
+  [[nodiscard]] bool has_native_atomics() const noexcept override { return device_.has_atomics(); }
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return packets_.layout(); }
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override {
     return packets_.reclaim(indices);

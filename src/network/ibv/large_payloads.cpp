@@ -123,4 +123,15 @@ AccessResult IbvEndpoint::get(session::Link& link, const RemoteMemory& from, std
   return region_accesses_.begin(connections_.of(link), from, std::move(access));
 }
 
+AccessResult IbvEndpoint::atomic(session::Link& link, const RemoteMemory& where, const NativeAtomic& change,
+                                 std::byte* old, std::uint64_t token) noexcept {
+  RegionAccess access;
+  access.token = token;
+  access.opcode = change.is_compare_swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
+  access.change = change;
+  access.local = old;
+  access.size = sizeof change.operand;
+  return region_accesses_.begin(connections_.of(link), where, std::move(access));
+}
+
 }  // namespace weft::network::ibv

@@ -27,6 +27,8 @@ AccessResult RegionAccesses::begin(Connection& messages, const RemoteMemory& whe
   if (!is_key_of(where.keys.key, where.region)) return AccessResult::unsupported;
   if (where.offset > where.region_size || wanted.size > where.region_size - where.offset)
     return AccessResult::refused;
+  if (wanted.is_atomic() && (where.keys.address + where.offset) % sizeof(wanted.change.operand) != 0)
+    return AccessResult::refused;
   if (messages.is_closed) return AccessResult::peer_left;
   Connection* const accesses = connection_beside(messages, kLastRound);
   if (accesses == nullptr) return AccessResult::unsupported;
@@ -48,7 +50,7 @@ AccessResult RegionAccesses::begin(Connection& messages, const RemoteMemory& whe
 
 /// Short ones are inlined, or copied: to register memory costs a system call.
 bool RegionAccesses::make_sendable(RegionAccess& access) noexcept try {
-  const bool is_put = access.opcode != IBV_WR_RDMA_READ;
+  const bool is_put = access.is_put();
   if (is_put && access.size <= access.messages->accesses->inline_bytes) return true;
   if (access.size > rooms_.bytes()) {
     // Verbs take memory that they may write; a put is only read.
@@ -77,7 +79,12 @@ Sent RegionAccesses::post(std::uint32_t index) noexcept {
   request.opcode = access.opcode;
   request.imm_data = ::htonl(access.immediate);
   request.send_flags = is_inlined ? IBV_SEND_INLINE : 0;
-  request.wr.rdma = {access.remote, access.key};
+  if (access.is_atomic())
+    request.wr.atomic = {access.remote,
+                         access.change.is_compare_swap ? access.change.expected : access.change.operand,
+                         access.change.operand, access.key};
+  else
+    request.wr.rdma = {access.remote, access.key};
   return posting_.post(*access.messages->accesses, request,
                        {.kind = Work::Kind::region_access, .token = index});
 }
@@ -105,7 +112,7 @@ void RegionAccesses::end(std::uint64_t index) noexcept {
 
 void RegionAccesses::report(std::uint64_t index, Outcome outcome, session::SessionDevice& device) noexcept {
   RegionAccess& access = accesses_[index];
-  if (outcome == Outcome::ok && access.room != nullptr && access.opcode == IBV_WR_RDMA_READ)
+  if (outcome == Outcome::ok && access.room != nullptr && !access.is_put() && access.local != nullptr)
     std::memcpy(access.local, access.room, access.size);
   const std::uint64_t token = access.token;
   end(index);

@@ -1,4 +1,5 @@
-// Puts and gets of peers' regions: RDMA writes and reads by a queue pair of their own.
+// Puts and gets of peers' regions, and atomic operations on them: RDMA writes, reads and atomics by a queue
+// pair of their own.
 //
 // A region may end while an access is under way. The device of its owner then answers that the key is stale,
 // and the queue pair that has brought the access fails at both ends. It carries nothing but accesses of one

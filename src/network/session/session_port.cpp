@@ -32,6 +32,13 @@ AccessResult SessionPort::get(int peer, const RemoteMemory& from, std::span<std:
   });
 }
 
+AccessResult SessionPort::atomic(int peer, const RemoteMemory& where, const NativeAtomic& change,
+                                 std::byte* old, std::uint64_t token) noexcept {
+  return device_.access(peer, where.device, [&](Transport& transport, Link& link) {
+    return transport.atomic(link, where, change, old, token);
+  });
+}
+
 AccessResult SessionPort::fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
                                 std::uint64_t token) noexcept {
   if (!device_.transport().can_fetch()) return AccessResult::unsupported;

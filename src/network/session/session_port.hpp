@@ -39,6 +39,8 @@ class SessionPort final : public Port, public HoldsUnsent, public KnowsLongWays 
                    std::uint64_t token) noexcept override;
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
+  AccessResult atomic(int peer, const RemoteMemory& where, const NativeAtomic& change, std::byte* old,
+                      std::uint64_t token) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory, RegionName region) noexcept override {
     return device_.transport().offer(memory, region);
   }

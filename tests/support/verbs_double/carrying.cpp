@@ -64,7 +64,11 @@ Fabric::Carried Fabric::carry_first(QueuePair& from) {
     complete_send(from, first, IBV_WC_RETRY_EXC_ERR);
     from.state = IBV_QPS_ERR;
   } else {
-    carried = first.request.opcode == IBV_WR_SEND ? send(from, first) : access(from, first);
+    const ibv_wr_opcode opcode = first.request.opcode;
+    carried = opcode == IBV_WR_SEND ? send(from, first)
+              : opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP
+                  ? change(from, first)
+                  : access(from, first);
   }
   if (carried == Carried::yes && !from.sends.empty()) from.sends.pop_front();
   return carried;
@@ -151,16 +155,10 @@ Fabric::Carried Fabric::access(QueuePair& from, const Send& send) {
   else if (!covers(remote.rkey, remote.remote_addr, is_read ? piece.length : bytes.size(),
                    is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE, to.pd))
     status = IBV_WC_REM_ACCESS_ERR;
-  if (status != IBV_WC_SUCCESS)
-    from.state = IBV_QPS_ERR;
-  else if (is_read)
+  if (status == IBV_WC_SUCCESS && is_read)
     std::memcpy(at(piece.addr), at(remote.remote_addr), piece.length);
-  else if (!bytes.empty())
+  else if (status == IBV_WC_SUCCESS && !bytes.empty())
     std::memcpy(at(remote.remote_addr), bytes.data(), bytes.size());
-  if (status == IBV_WC_REM_ACCESS_ERR) {
-    to.state = IBV_QPS_ERR;
-    add_event(IBV_EVENT_QP_ACCESS_ERR, to.context, &to);
-  }
   if (status == IBV_WC_SUCCESS && has_immediate) {
     ibv_wc entry = entry_of(to, queue.receives.front().id, IBV_WC_RECV_RDMA_WITH_IMM, status);
     queue.receives.pop_front();
@@ -169,8 +167,46 @@ Fabric::Carried Fabric::access(QueuePair& from, const Send& send) {
     entry.byte_len = static_cast<std::uint32_t>(bytes.size());
     complete(to.recv_cq, entry);
   }
-  complete_send(from, send, status);
+  end_access(from, to, send, status);
   return Carried::yes;
+}
+
+/// Atomic operations on the peer's memory, one after the other.
+Fabric::Carried Fabric::change(QueuePair& from, const Send& send) {
+  QueuePair& to = *peer_of(from);
+  if (to.state < IBV_QPS_RTR) return Carried::later;
+  const ibv_sge& piece = send.pieces.front();
+  const auto& atomic = send.request.wr.atomic;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  std::uint64_t old = 0;
+  if (piece.length != sizeof old ||
+      !covers(piece.lkey, piece.addr, piece.length, IBV_ACCESS_LOCAL_WRITE, from.pd))
+    status = IBV_WC_LOC_PROT_ERR;
+  else if (atomic.remote_addr % sizeof old != 0)
+    status = IBV_WC_REM_INV_REQ_ERR;
+  else if (!covers(atomic.rkey, atomic.remote_addr, sizeof old, IBV_ACCESS_REMOTE_ATOMIC, to.pd))
+    status = IBV_WC_REM_ACCESS_ERR;
+  if (status == IBV_WC_SUCCESS) {
+    std::memcpy(&old, at(atomic.remote_addr), sizeof old);
+    const bool is_add = send.request.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    const std::uint64_t now = is_add                      ? old + atomic.compare_add
+                              : old == atomic.compare_add ? atomic.swap
+                                                          : old;
+    std::memcpy(at(atomic.remote_addr), &now, sizeof now);
+    std::memcpy(at(piece.addr), &old, sizeof old);
+  }
+  end_access(from, to, send, status);
+  return Carried::yes;
+}
+
+/// A device that refuses an access stops the queue pairs at both ends.
+void Fabric::end_access(QueuePair& from, QueuePair& to, const Send& send, ibv_wc_status status) {
+  if (status != IBV_WC_SUCCESS) from.state = IBV_QPS_ERR;
+  if (status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR) {
+    to.state = IBV_QPS_ERR;
+    add_event(IBV_EVENT_QP_ACCESS_ERR, to.context, &to);
+  }
+  complete_send(from, send, status);
 }
 
 }  // namespace weft::test::verbs

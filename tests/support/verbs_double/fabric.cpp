@@ -20,6 +20,10 @@ ibv_wc_opcode opcode_of(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_RDMA_READ:
       return IBV_WC_RDMA_READ;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return IBV_WC_FETCH_ADD;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+      return IBV_WC_COMP_SWAP;
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
       return IBV_WC_RDMA_WRITE;
@@ -69,6 +73,11 @@ std::size_t Fabric::posted_receives() {
   std::size_t count = 0;
   for (const ReceiveQueue* const queue : receive_queues_) count += queue->receives.size();
   return count;
+}
+
+bool Fabric::has_atomics() {
+  const std::lock_guard lock(mutex_);
+  return !faults_.has_no_atomics;
 }
 
 std::vector<std::size_t> Fabric::pairs_by_thread_domain() {

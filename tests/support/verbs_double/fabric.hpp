@@ -35,6 +35,7 @@ struct Faults {
       0;                           // so many of the datagrams to come fail, and their queue pair stops (SQE)
   std::uint32_t too_long = 0;      // so many of the messages to come are longer than their buffer
   bool hides_completions = false;  // polls find nothing
+  bool has_no_atomics = false;     // of devices that are opened from now on
   // So many of the next calls that make one of these fail:
   std::uint32_t refuse_pairs = 0;
   std::uint32_t refuse_routes = 0;
@@ -119,6 +120,7 @@ class Fabric {
   [[nodiscard]] std::size_t registrations();
   /// Registrations that have been made so far.
   [[nodiscard]] std::size_t made_registrations() const noexcept { return next_key_ - kFirstKey; }
+  [[nodiscard]] bool has_atomics();
   /// For each thread domain that has some the number of its queue pairs, in order.
   [[nodiscard]] std::vector<std::size_t> pairs_by_thread_domain();
   /// Brings a datagram to every queue pair for datagrams, as if a stranger had sent it.
@@ -174,6 +176,8 @@ class Fabric {
   /// Returns false when the queue pair has no buffer for it.
   bool deliver_datagram(QueuePair& to, std::span<const std::byte> payload);
   Carried access(QueuePair& from, const Send& send);
+  Carried change(QueuePair& from, const Send& send);
+  void end_access(QueuePair& from, QueuePair& to, const Send& send, ibv_wc_status status);
   void complete_send(QueuePair& from, const Send& send, ibv_wc_status status);
   void complete(ibv_cq* queue, const ibv_wc& entry);
   void fail(QueuePair& pair);

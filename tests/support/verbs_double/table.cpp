@@ -76,6 +76,7 @@ int query_device(ibv_context*, ibv_device_attr* limits) {
   limits->max_srq_wr = static_cast<int>(Fabric::instance().limit(&Faults::most_receives, 32768));
   limits->max_qp_rd_atom = 128;
   limits->max_qp_init_rd_atom = 128;
+  limits->atomic_cap = Fabric::instance().has_atomics() ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   return 0;
 }
 

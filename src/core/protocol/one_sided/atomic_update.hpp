@@ -25,6 +25,12 @@ using detail::AtomicUpdate;
          operation == AtomicOperation::swap;
 }
 
+/// Returns true when devices carry out this operation on regions with native atomic operations.
+[[nodiscard]] constexpr bool is_native(AtomicOperation operation, AtomicType type) noexcept {
+  return (operation == AtomicOperation::add || operation == detail::kCompareSwap) &&
+         (type == AtomicType::uint64 || type == AtomicType::int64);
+}
+
 /// Carries out a possible update on the aligned value at `place`; returns the value before.
 std::uint64_t carry_out(const AtomicUpdate& update, std::byte* place) noexcept;
 

@@ -46,6 +46,14 @@ void OneSided::check(const Access& access) const {
     check_region(access.options.region, {access.data, access.size}, context_, post.c_str());
   const AtomicOperation update = access.update.operation;
   const AtomicType type = access.update.type;
+  if (access.operation == Operation::atomic && region.native_atomics != 0 && !is_native(update, type))
+    base::refuse(
+        ErrorClass::option, post,
+        std::string("there is no ") +
+            (update == detail::kCompareSwap ? "compare-and-swap" : weft::name_of(update)) + " for " +
+            name_of(type) + " on region " + std::to_string(region.index) +
+            ", which has native atomic operations (RegionOptions::native_atomics): devices have add and "
+            "compare-and-swap of 8-byte integers");
   if (access.operation == Operation::atomic && !is_possible(update, type))
     base::refuse(ErrorClass::option, post,
                  std::string("there is no ") + weft::name_of(update) + " (" +

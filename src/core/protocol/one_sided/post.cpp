@@ -25,14 +25,24 @@ namespace {
   }
 }
 
+/// Apart, so that chains of posts which end at once need no stack for its text.
+[[gnu::cold, gnu::noinline]] void tell_unreached(const base::Log& log, const RemoteRegion& region,
+                                                 bool is_native) noexcept {
+  log.error(std::string(is_native ? "atomic operations of devices are all that there are, but this network"
+                                  : "attribute one_sided is direct, but this network") +
+            " does not reach region " + std::to_string(region.index) + " of rank " +
+            std::to_string(region.rank) + " by itself: the access is refused");
+}
+
 }  // namespace
 
 Status OneSided::post(const Access& access, Backlog& backlog, Caller caller) {
   const RemoteRegion& region = access.where.region;
   if (access.peer < 0 || access.peer >= context_.ranks || region.rank != access.peer ||
       region.generation == 0 || !access.options.region.is_empty() ||
-      (access.operation == Operation::atomic && !is_possible(access.update.operation, access.update.type)))
-      [[unlikely]]
+      (access.operation == Operation::atomic &&
+       !(region.native_atomics == 0 ? is_possible(access.update.operation, access.update.type)
+                                    : is_native(access.update.operation, access.update.type)))) [[unlikely]]
     check(access);
   caller.reserves_room = !backlog.empty();
   const Origin origin{nullptr, caller, backlog.waits_for_room(access.peer),
@@ -47,17 +57,16 @@ Status OneSided::post(const Access& access, Backlog& backlog, Caller caller) {
 Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
   Request* request = requests_.take(access, origin);
   if (request == nullptr) return Status::retry(Reason::no_request);
-  bool is_reached = access.where.is_mapped || context_.access_path != AccessPath::message;
+  const bool is_native = access.operation == Operation::atomic && access.where.region.native_atomics != 0;
+  bool is_reached = is_native || access.where.is_mapped || context_.access_path != AccessPath::message;
   if (is_reached) {
-    const Status status = access.where.is_mapped || access.operation == Operation::atomic
+    const Status status = access.where.is_mapped || (access.operation == Operation::atomic && !is_native)
                               ? attempt_located(*request, origin, is_reached)
                               : attempt_directly(*request, origin, is_reached);
     if (is_reached) return status;
   }
-  if (context_.access_path == AccessPath::direct) {
-    context_.log.error("attribute one_sided is direct, but this network does not reach region " +
-                       std::to_string(access.where.region.index) + " of rank " + std::to_string(access.peer) +
-                       " by itself: the access is refused");
+  if (context_.access_path == AccessPath::direct || is_native) {
+    tell_unreached(context_.log, access.where.region, is_native);
     return requests_.finish_in_post(*request, Outcome::refused);
   }
   if (origin.waits_for_room) return give_up(*request, origin, Reason::backlog);
@@ -130,9 +139,17 @@ Status OneSided::attempt_directly(Request& request, const Origin& origin, bool& 
   request.is_signalled = select_signal(facts) == SignalBy::immediate;
   request.word.fetch_or(kAtNetwork, std::memory_order_relaxed);
   const std::uint64_t token = word_of(request.name());
-  const AccessResult result = is_put ? context_.port->put(peer, memory, {request.data, request.size},
-                                                          request.is_signalled ? &immediate : nullptr, token)
-                                     : context_.port->get(peer, memory, {request.data, request.size}, token);
+  const AccessResult result = [&] {
+    if (is_put)
+      return context_.port->put(peer, memory, {request.data, request.size},
+                                request.is_signalled ? &immediate : nullptr, token);
+    if (request.operation == Operation::get)
+      return context_.port->get(peer, memory, {request.data, request.size}, token);
+    const AtomicUpdate& update = request.update;
+    return context_.port->atomic(peer, memory,
+                                 {update.operation == detail::kCompareSwap, update.operand, update.expected},
+                                 request.data, token);
+  }();
   switch (result) {
     case AccessResult::done:
       return requests_.finish_in_post(request, Outcome::ok);

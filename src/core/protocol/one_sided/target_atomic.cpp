@@ -30,7 +30,8 @@ bool AccessTarget::on_atomic(std::uint64_t word, const Message& arrival, network
   const std::size_t size = size_of(update.type);
   const network::RegionName name{wanted.region.index, wanted.region.generation};
   std::byte* memory = context_.regions.find(name, wanted.offset, size);
-  if (memory != nullptr && (!detail::is_aligned(memory, size) ||
+  // Beside operations of devices these would not be atomic.
+  if (memory != nullptr && (!detail::is_aligned(memory, size) || context_.regions.has_native_atomics(name) ||
                             (context_.regions.is_of_program(name) && !base::can_update(memory))))
     memory = nullptr;
   answer->peer = arrival.peer();

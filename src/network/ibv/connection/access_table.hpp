@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/ibv/connection/reliable_connection.hpp"
+#include "network/memory_of_ranks.hpp"
 #include "network/session/device/access_ends.hpp"
 
 #include <array>
@@ -17,6 +18,7 @@ struct RegionAccess {
   Connection* messages = nullptr;  // with the device of the peer
   ibv_wr_opcode opcode{};
   std::uint32_t immediate = 0;  // of a write that brings one
+  NativeAtomic change{};        // of an atomic operation
   std::uint64_t remote = 0;     // address in the peer's process
   std::uint32_t key = 0;        // of the peer
   std::byte* local = nullptr;
@@ -24,6 +26,13 @@ struct RegionAccess {
   std::size_t size = 0;
   std::byte* room = nullptr;         // unless null, the bytes are here, of a get until its end
   LocalRegistration registration{};  // of `local`, unless the bytes are in a room, or inlined
+
+  [[nodiscard]] bool is_put() const noexcept {
+    return opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+  }
+  [[nodiscard]] bool is_atomic() const noexcept {
+    return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+  }
 };
 
 /// As many as a device may have under way. One thread at a time.

@@ -34,7 +34,7 @@ void begin(Connection& connection, const Device& device) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = device.port_number();
-  attributes.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  attributes.qp_access_flags = static_cast<unsigned>(device.remote_access());
   modify(connection, attributes, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
          "be connected");
 }

@@ -35,8 +35,7 @@ class RegisteredRegions {
 
   /// Returns the key. Throws weft::Error when the device cannot register the memory.
   [[nodiscard]] std::uint64_t add(RegionName name, std::span<std::byte> memory) {
-    Registration registration =
-        device_.register_memory(memory, kLocalAccess | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
+    Registration registration = device_.register_memory(memory, kLocalAccess | device_.remote_access());
     const std::uint64_t key = region_key(name, registration->rkey);
     const std::lock_guard lock(mutex_);
     if (regions_.size() <= name.index) regions_.resize(name.index + std::size_t{1});

@@ -31,6 +31,12 @@ class Device {
   [[nodiscard]] const ibv_gid_entry& gid() const noexcept { return gid_; }
   /// Returns true when addresses need a global route.
   [[nodiscard]] bool is_ethernet() const noexcept { return port_.link_layer == IBV_LINK_LAYER_ETHERNET; }
+  /// Returns true when the device carries out atomic operations on memory.
+  [[nodiscard]] bool has_atomics() const noexcept { return limits_.atomic_cap != IBV_ATOMIC_NONE; }
+  /// What peers may do with regions.
+  [[nodiscard]] int remote_access() const noexcept {
+    return IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | (has_atomics() ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+  }
   /// "rxe0 port 1, 10.0.2.15 (RoCE v2)"
   [[nodiscard]] std::string describe() const;
 

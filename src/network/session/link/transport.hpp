@@ -70,6 +70,11 @@ class Transport {
   virtual AccessResult put(Link&, const RemoteMemory&, Bytes, const std::uint64_t*, std::uint64_t) noexcept {
     return AccessResult::unsupported;
   }
+  /// See Port::atomic(); reported as fetches are.
+  virtual AccessResult atomic(Link&, const RemoteMemory&, const NativeAtomic&, std::byte*,
+                              std::uint64_t) noexcept {
+    return AccessResult::unsupported;
+  }
   /// Ends the transport: it carries nothing any more, and no fetch writes into memory.
   virtual void stop() noexcept {}
   /// The rank has failed or has left: passes what it has sent to `device.accept()` as far as it has come, and
