@@ -11,7 +11,8 @@ AccessEndpoints::AccessEndpoints(const Fabric& fabric)
 
 fi_addr_t AccessEndpoints::insert(std::span<const std::byte> address) noexcept {
   fi_addr_t made = FI_ADDR_UNSPEC;
-  if (address.empty() || ::fi_av_insert(addresses_.get(), address.data(), 1, &made, 0, nullptr) != 1)
+  if (address.size() != address_bytes_ ||
+      ::fi_av_insert(addresses_.get(), address.data(), 1, &made, 0, nullptr) != 1)
     return FI_ADDR_UNSPEC;
   return made;
 }

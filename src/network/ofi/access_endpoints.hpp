@@ -39,6 +39,7 @@ class AccessEndpoints {
   const Completions completions_;
   Owned<fid_ep> incoming_;
   Owned<fid_ep> outgoing_;
+  const std::size_t address_bytes_ = address().size();  // what the provider reads of a peer's, too
 };
 
 }  // namespace weft::network::ofi
