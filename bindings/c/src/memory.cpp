@@ -121,6 +121,22 @@ weft_result swap_if(Form form, weft_endpoint* endpoint, int peer, const weft_rem
 
 extern "C" {
 
+weft_result weft_region_create(weft_runtime* runtime, size_t size, const weft_region_options* given,
+                               weft_region** region) {
+  return create(__func__, region, "region", [&] {
+    const weft_region_options options = options_of(given, "options");
+    if (options.flags > WEFT_NATIVE_ATOMICS)
+      throw BadArgument("options->flags is " + std::to_string(options.flags) +
+                        ": it must be 0 or WEFT_NATIVE_ATOMICS");
+    const weft::RegionOptions own{.native_atomics = options.flags == WEFT_NATIVE_ATOMICS};
+    weft::Runtime& there = present(runtime, "runtime").runtime;
+    return std::make_unique<weft_region>(
+        options.memory != nullptr
+            ? weft::MemoryRegion(there, buffer_at(options.memory, size, "options->memory"), own)
+            : weft::MemoryRegion::allocate(there, size, own));
+  });
+}
+
 weft_result weft_region_allocate(weft_runtime* runtime, size_t size, weft_region** region) {
   return create(__func__, region, "region", [&] {
     return std::make_unique<weft_region>(

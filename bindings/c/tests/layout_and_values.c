@@ -110,6 +110,12 @@ FIELD(weft_probed, length, 8);
 FIELD(weft_probed, peer, 16);
 FIELD(weft_probed, reserved, 20);
 
+SIZE(weft_region_options, 24);
+FIELD(weft_region_options, size, 0);
+FIELD(weft_region_options, memory, 8);
+FIELD(weft_region_options, flags, 16);
+FIELD(weft_region_options, reserved, 20);
+
 SIZE(weft_remote_region, 40);
 FIELD(weft_remote_region, rank, 0);
 FIELD(weft_remote_region, index, 4);
@@ -254,6 +260,7 @@ VALUE(WEFT_MATCH_RANK_AND_TAG, 0);
 VALUE(WEFT_MATCH_RANK, 1);
 VALUE(WEFT_MATCH_TAG, 2);
 VALUE(WEFT_MATCH_ANY, 3);
+VALUE(WEFT_NATIVE_ATOMICS, 1);
 VALUE(WEFT_INT32, 0);
 VALUE(WEFT_UINT32, 1);
 VALUE(WEFT_INT64, 2);

@@ -129,6 +129,25 @@ static void assemble_in_packets(int peer, weft_remote remote) {
   REQUIRE(strcmp(text, "assembled") == 0);
 }
 
+/* Every option of regions. */
+static void make_regions(void) {
+  char memory[16];
+  weft_region* region;
+  weft_region_options options = {0};
+  options.size = sizeof options;
+  options.memory = memory;
+  MUST(weft_region_create(runtime, sizeof memory, &options, &region));
+  REQUIRE(weft_region_data(region) == memory && weft_region_size(region) == sizeof memory);
+  MUST(weft_region_destroy(region));
+  options.flags = WEFT_NATIVE_ATOMICS; /* which these networks have not */
+  EXPECT(weft_region_create(runtime, sizeof memory, &options, &region), WEFT_ERROR_USE);
+  REQUIRE(strstr(weft_error_text(), "native_atomics") != NULL);
+  options.memory = NULL;
+  EXPECT(weft_region_create(runtime, sizeof memory, &options, &region), WEFT_ERROR_USE);
+  options.flags = WEFT_NATIVE_ATOMICS + 1;
+  EXPECT(weft_region_create(runtime, sizeof memory, &options, &region), WEFT_ERROR_ARGUMENT);
+}
+
 static void access_memory(int peer) {
   weft_region* region;
   weft_remote_region own, keys[2];
@@ -137,7 +156,8 @@ static void access_memory(int peer) {
   weft_expose_options exposed = {0};
   double sum = 0.5, back = 0;
   int64_t old = 0, expected = 0, desired = 42;
-  MUST(weft_region_allocate(runtime, 64, &region));
+  make_regions();
+  MUST(weft_region_create(runtime, 64, NULL, &region));
   REQUIRE(weft_region_size(region) == 64);
   MUST(weft_region_key(region, &own));
   MUST(weft_allgather_bytes(runtime, &own, sizeof own, keys));

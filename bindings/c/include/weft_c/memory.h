@@ -20,6 +20,23 @@ typedef struct weft_remote_region {
   uint64_t key;
 } weft_remote_region;
 
+enum {
+  /* The device of the owner's network carries out atomic operations on the region, without the owner's progress: add and
+   * compare-and-swap of 8-byte integers at multiples of 8; others are errors where they are posted. An error where the
+   * network has no native atomic operations: all but ibv, and ibv where its device has none. */
+  WEFT_NATIVE_ATOMICS = 1
+};
+
+typedef struct weft_region_options {
+  size_t size;    /* sizeof(weft_region_options) */
+  void* memory;   /* of the program, which outlives the region; null: zeroed memory that peers on this host can map */
+  uint32_t flags; /* WEFT_NATIVE_ATOMICS */
+  uint32_t reserved;
+} weft_region_options;
+
+/* A region of `size` bytes. */
+WEFT_C_API weft_result weft_region_create(weft_runtime* runtime, size_t size, const weft_region_options* options,
+                                          weft_region** region);
 /* Zeroed memory that peers on this host can map. */
 WEFT_C_API weft_result weft_region_allocate(weft_runtime* runtime, size_t size, weft_region** region);
 /* Memory of the program, which outlives the region. */
