@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <stdexcept>
@@ -29,21 +30,38 @@ bool names_tcp(std::string_view list) {
   return is_tcp;
 }
 
+/// Where rank 0 is, as LCI's variables tell it; returns whether weft's do now.
+bool use_place_of_rank_0() {
+  for (const char* const prefix : {"LCT", "LCI"}) {
+    const char* const host = std::getenv((std::string(prefix) + "_MASTER_ADDR").c_str());
+    const char* const port = std::getenv((std::string(prefix) + "_MASTER_PORT").c_str());
+    if (host == nullptr || port == nullptr) continue;
+    setenv("MASTER_ADDR", host, 1);
+    setenv("MASTER_PORT", port, 1);
+    return true;
+  }
+  return std::getenv("MASTER_ADDR") != nullptr && std::getenv("MASTER_PORT") != nullptr;
+}
+
+/// For a program that LCI would run alone, because nothing tells where rank 0 is.
+void leave_out_rank() {
+  if (std::getenv("RANK") == nullptr || std::getenv("WORLD_SIZE") == nullptr) return;
+  std::fputs(
+      "lci: RANK and WORLD_SIZE are left out of account: "
+      "MASTER_ADDR and MASTER_PORT do not tell where rank 0 is\n",
+      stderr);
+  unsetenv("RANK");
+  unsetenv("WORLD_SIZE");
+}
+
 }  // namespace
 
 void use_job_variables() {
   static std::once_flag once;
   std::call_once(once, [] {
-    const char* const backend = std::getenv("LCT_PMI_BACKEND");
-    if (backend == nullptr || !names_tcp(backend)) return;
-    for (const char* const prefix : {"LCT", "LCI"}) {
-      const char* const host = std::getenv((std::string(prefix) + "_MASTER_ADDR").c_str());
-      const char* const port = std::getenv((std::string(prefix) + "_MASTER_PORT").c_str());
-      if (host == nullptr || port == nullptr) continue;
-      setenv("MASTER_ADDR", host, 1);
-      setenv("MASTER_PORT", port, 1);
-      return;
-    }
+    const char* const backends = std::getenv("LCT_PMI_BACKEND");
+    if (backends != nullptr && !names_tcp(backends)) return;
+    if (!use_place_of_rank_0() && backends == nullptr) leave_out_rank();
   });
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include "completions.hpp"
@@ -13,6 +14,19 @@ endpoint_impl_t* g_endpoint = nullptr;
 
 namespace {
 
+const char* thread_domains(attr_ibv_td_strategy_t strategy) {
+  switch (strategy) {
+    case attr_ibv_td_strategy_t::none:
+      return "none";
+    case attr_ibv_td_strategy_t::all_qp:
+      return "all_qp";
+    case attr_ibv_td_strategy_t::per_qp:
+      return "per_qp";
+  }
+  refuse("ibv_td_strategy is " + std::to_string(static_cast<int>(strategy)) +
+         ": it must be none, all_qp or per_qp");
+}
+
 /// The attributes of weft that follow from LCI's. The backlog grows because allow_retry(false) never answers
 /// retry, and takes small messages that have no completion object.
 struct Attributes {
@@ -20,6 +34,9 @@ struct Attributes {
     settings.push_back({"backlog_grows", "yes"});
     // Programs send what is received later, as far as packets go, and expect that it is done.
     settings.push_back({"unexpected_credits", "65536"});
+    // Weft's own variable is the user's word.
+    if (std::getenv("WEFT_IBV_THREAD_DOMAINS") == nullptr)
+      settings.push_back({"ibv_thread_domains", thread_domains(process.ibv_td_strategy)});
     if (process.packet_size == 0 && process.npackets == 0) return;
     // Programs multiply what they find, as their devices ask for it: they get as much as there can be.
     const global_attr_t effective = get_g_default_attr();

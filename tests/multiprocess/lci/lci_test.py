@@ -88,14 +88,33 @@ class Lci(unittest.TestCase):
                 self.assertEqual(result.stdout.splitlines(), ["ok"] * 2, result.stderr)
 
     def test_ranks_without_a_launcher_find_each_other_as_with_lci(self):
-        job = {"LCT_PMI_BACKEND": "tcp", "WORLD_SIZE": "2", "MASTER_PORT": "1", "WEFT_JOB_SECRET": "known to both"}
-        for prefix in ("LCT", "LCI"):
+        job = {"WORLD_SIZE": "2", "MASTER_PORT": "1", "WEFT_JOB_SECRET": "known to both"}
+        for prefix, backends in (("LCT", {"LCT_PMI_BACKEND": "tcp"}), ("LCI", {})):
             with self.subTest(prefix):
                 place = {f"{prefix}_MASTER_ADDR": "127.0.0.1", f"{prefix}_MASTER_PORT": str(free_port())}
                 ranks = [subprocess.Popen([program("lci-test-operations")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                          env=environment(**job, **place, RANK=str(rank))) for rank in range(2)]
+                                          env=environment(**job, **backends, **place, RANK=str(rank))) for rank in range(2)]
                 for rank in ranks:
                     self.assertEqual((rank.communicate(timeout=HANG_GUARD), rank.returncode), (("ok\n", ""), 0))
+
+    def test_a_rank_without_the_place_of_rank_0_runs_alone(self):
+        alone = environment(RANK="1", WORLD_SIZE="2")
+        result = subprocess.run([program("lci-test-operations")], capture_output=True, text=True, timeout=HANG_GUARD, env=alone)
+        self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
+        self.assertEqual(result.stderr, "lci: RANK and WORLD_SIZE are left out of account: MASTER_ADDR and MASTER_PORT do not tell where rank 0 is\n")
+        # With tcp in the list it is a mistake.
+        result = subprocess.run([program("lci-test-operations")], capture_output=True, text=True, timeout=HANG_GUARD,
+                                env={**alone, "LCT_PMI_BACKEND": "tcp"})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("MASTER_ADDR and MASTER_PORT", result.stderr)
+
+    def test_thread_domains_are_those_of_the_attribute(self):
+        for variables, chosen in (({}, "per_qp"), ({"LCI_ATTR_IBV_TD_STRATEGY": "none"}, "none"),
+                                  ({"LCI_ATTR_IBV_TD_STRATEGY": "none", "WEFT_IBV_THREAD_DOMAINS": "per_qp"}, "per_qp")):
+            with self.subTest(chosen, **variables):
+                result = run(1, program("lci-test-allocations"), env=environment(WEFT_LOG="debug", **variables))
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertRegex(result.stderr, rf"attributes other than by default:.*\bibv_thread_domains={chosen}\b")
 
     def test_an_allocator_without_memory_ends_the_program(self):
         result = run(1, program("lci-test-semantics"), "no memory")
