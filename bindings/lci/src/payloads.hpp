@@ -58,13 +58,22 @@ class Payloads {
   }
   /// Takes back what take_packet() has returned. Returns false for all other addresses.
   [[nodiscard, gnu::always_inline]] inline bool put_packet(void* address) noexcept {
-    PacketCache& cache = *packet_cache;
-    if (put_again(cache, address)) [[likely]]
+    if (put_again(address)) [[likely]]
       return true;
     if (!is_beginning(address)) return false;
+    PacketCache& cache = *packet_cache;
     if (cache.of.load(std::memory_order_relaxed) != this || cache.count >= cached_) [[unlikely]]
       return put_into_pool(address);
     cache.held[cache.count++] = address;
+    return true;
+  }
+  /// Takes back the packet that the thread has taken out of its cache last; false: it is another one.
+  [[nodiscard, gnu::always_inline]] inline bool put_again(void* address) const noexcept {
+    PacketCache& cache = *packet_cache;
+    if (cache.of.load(std::memory_order_relaxed) != this || cache.held[cache.count] != address ||
+        address == nullptr)
+      return false;
+    ++cache.count;
     return true;
   }
   /// False for every address that no packet of take_packet() has had, with two loads.
@@ -85,14 +94,6 @@ class Payloads {
     const std::uintptr_t first = first_.load(std::memory_order_acquire);
     return at >= first && at <= last_.load(std::memory_order_relaxed) &&
            (at - first) % stride_.load(std::memory_order_relaxed) == 0;
-  }
-  /// Puts back the packet that the thread has taken out of its cache last; false: it is another one.
-  [[nodiscard, gnu::always_inline]] inline bool put_again(PacketCache& cache, void* address) const noexcept {
-    if (cache.of.load(std::memory_order_relaxed) != this || cache.held[cache.count] != address ||
-        address == nullptr)
-      return false;
-    ++cache.count;
-    return true;
   }
   void note_taken(std::uintptr_t at) noexcept;
   /// Whether one cache more would leave three quarters of the packets to the pool.

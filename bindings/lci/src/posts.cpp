@@ -141,10 +141,11 @@ namespace {
   const Fields fields{rank, local_buffer, size, tag_of(target), nullptr};
   if (!place.payloads.may_hold(local_buffer)) {
     const weft::RemoteCompletion handle = place.rcomps.handle(rcomp_of(target), place.index);
-    if (place.endpoint
-            .post_am(rank, handle, bytes_of(fields), {.tag = tag_of(target), .may_complete_now = true})
-            .is_accepted()) [[likely]]
+    const weft::Status answer = place.endpoint.post_am(rank, handle, bytes_of(fields),
+                                                       {.tag = tag_of(target), .may_complete_now = true});
+    if (answer.is_accepted()) [[likely]]
       return errorcode_t::done;
+    if (may_retry) return code_of(answer);
   }
   return post_am_with(place, fields, rcomp_of(target), {.may_retry = may_retry});
 }

@@ -125,15 +125,21 @@ void* get_upacket_x::call() const {
 }
 
 namespace {
-[[gnu::always_inline]] inline void put_back(Payloads& payloads, void* packet) {
+/// Out of line, so that put_upacket() saves no registers for it.
+[[gnu::noinline]] void put_back(const runtime_t& runtime, void* packet) {
+  Payloads& payloads = runtime_of(runtime).payloads;
   if (payloads.put_packet(packet) || packet == nullptr) return;
   if (payloads.may_hold(packet)) [[unlikely]]
     refuse("put_upacket: the address lies in the memory of the packets, but no packet begins there");
   payloads.allocator().deallocate(packet);
 }
 }  // namespace
-void put_upacket(void* packet) { put_back(runtime_of({}).payloads, packet); }
-void put_upacket_x::call() const { put_back(runtime_of(m_runtime).payloads, m_packet); }
+void put_upacket(void* packet) {
+  if (g_runtime != nullptr && g_runtime->payloads.put_again(packet)) [[likely]]
+    return;
+  put_back({}, packet);
+}
+void put_upacket_x::call() const { put_back(m_runtime, m_packet); }
 
 matching_engine_t alloc_matching_engine_x::call() const {
   runtime_impl_t& runtime = runtime_of(m_runtime);
