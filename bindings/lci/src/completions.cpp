@@ -1,5 +1,10 @@
 #include "completions.hpp"
 
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <weft/binding/per_thread.hpp>
+
 #include "network_ends.hpp"
 #include "status_queue.hpp"
 
@@ -60,6 +65,40 @@ void await(weft::Synchronizer& synchronizer, endpoint_impl_t& place) {
   };
   static_cast<void>(place.endpoint.wait_condition({is_ready, &wait, &synchronizer, {"a synchronizer"}}));
 }
+
+/// Of a thread that signals synchronizers: whether it gives way to others, which have to signal as well, or
+/// to take the round. A program's threads may spin on words of its own until then, for as long as the kernel
+/// lets them, where this library is not asked.
+class SignalTurns {
+ public:
+  /// Returns true for the first signal of the thread in a round: more of them in the same round wait for
+  /// nobody.
+  [[nodiscard]] bool is_first(const SyncCompletion& sync) noexcept {
+    const std::uint32_t round = sync.round();
+    if (std::exchange(last_, &sync) == &sync && round_ == round) return false;
+    round_ = round;
+    return true;
+  }
+  /// Yields, where other threads have run during the last yields, or once a millisecond to find that out.
+  void give_way() noexcept {
+    const Clock::time_point before = Clock::now();
+    if (shared_ == 0 && before - came_back_ < kTry) return;
+    std::this_thread::yield();
+    came_back_ = Clock::now();
+    shared_ = came_back_ - before > kSwitched ? kEvidence : std::max(shared_ - 1, 0);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::microseconds kTry{1000};
+  static constexpr std::chrono::nanoseconds kSwitched{1000};  // a longer yield has let other threads run
+  static constexpr int kEvidence = 4;                         // yields until the core counts as own again
+
+  const SyncCompletion* last_ = nullptr;
+  std::uint32_t round_ = 0;
+  int shared_ = 0;
+  Clock::time_point came_back_{};
+};
 
 /// The new object, which delivers as the runtime does that it was allocated with.
 template <class Kind, class... More>
@@ -203,10 +242,22 @@ bool SyncCompletion::test(status_t* statuses) {
       else if (message.outcome() != weft::Outcome::ok)
         Delivery::failed(message, message.outcome());
     }
+    round_.fetch_add(1, std::memory_order_relaxed);
     sync_.reset();
   }
   is_taken_.clear(std::memory_order_release);
   return is_complete;
+}
+
+void comp_signal_x::call() const {
+  if (m_comp.is_empty()) refuse_empty_handle("comp");
+  comp_impl_t& object = *m_comp.p_impl;
+  SignalTurns* const turns =
+      object.attr.comp_type == attr_comp_type_t::sync ? weft::PerThread<SignalTurns>::get() : nullptr;
+  // Before the signal: whoever takes the round may free the object.
+  const bool gives_way = turns != nullptr && turns->is_first(static_cast<const SyncCompletion&>(object));
+  object.signal(m_status);
+  if (gives_way) turns->give_way();
 }
 
 void free_comp_x::call() const {

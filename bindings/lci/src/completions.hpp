@@ -119,9 +119,12 @@ class SyncCompletion final : public OwnCompletion {
   /// Any thread: one of those that find the round complete takes it.
   [[nodiscard]] bool test(status_t* statuses);
   [[nodiscard]] weft::Synchronizer& synchronizer() noexcept { return sync_; }
+  /// The number of rounds that have been taken. Any thread.
+  [[nodiscard]] std::uint32_t round() const noexcept { return round_.load(std::memory_order_relaxed); }
 
  private:
   weft::Synchronizer sync_;
+  std::atomic<std::uint32_t> round_{0};
   std::atomic_flag is_taken_ = ATOMIC_FLAG_INIT;
 };
 

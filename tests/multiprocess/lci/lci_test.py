@@ -50,6 +50,9 @@ class Lci(unittest.TestCase):
             with self.subTest(ranks=ranks, network=network):
                 self.assertEqual(self.lines(ranks, "queues", network), (["ok"] * ranks, []))
 
+    def test_threads_that_meet_give_way_to_each_other(self):
+        self.assertEqual(self.lines(1, "turns"), (["ok"], []))
+
     def test_limits(self):
         for ranks, network in ((1, "auto"), (2, "auto"), (1, "tcp")):
             with self.subTest(ranks=ranks, network=network):

@@ -19,6 +19,7 @@ class free_comp_x : public arguments::operation<free_comp_x, void, arguments::ru
 };
 inline void free_comp(comp_t* comp) { free_comp_x(comp).call(); }
 
+/// To a synchronizer: threads that meet by it may give way to those that have not signalled yet.
 class comp_signal_x : public arguments::operation<comp_signal_x, void, arguments::runtime_argument,
                                                   arguments::comp_argument, arguments::status_argument> {
  public:
@@ -26,10 +27,7 @@ class comp_signal_x : public arguments::operation<comp_signal_x, void, arguments
     m_comp = object;
     m_status = with;
   }
-  void call() const {
-    if (m_comp.is_empty()) refuse_empty_handle("comp");
-    m_comp.p_impl->signal(m_status);
-  }
+  WEFT_LCI_API void call() const;
 };
 inline void comp_signal(comp_t comp, status_t status) { comp_signal_x(comp, status).call(); }
 
