@@ -81,8 +81,8 @@ Task exchange_all(Channel channel, const void* sent, Side out, void* received, S
       exchange.send_bytes(packed_block(to), in.bytes_of(to), to);
     else if (to != own)
       exchange.send(out.block(sent, to), out.count_of(to), out.type_of(to), to);
-    else if (in.bytes_of(own) > 0)
-      copy_elements(out.type_of(own), out.count_of(own), out.block(sent, own), in.type_of(own),
+    else if (in.has_message(own))
+      exchange.copy(out.type_of(own), out.count_of(own), out.block(sent, own), in.type_of(own),
                     in.count_of(own), in.block(received, own));
   }
   co_await exchange;

@@ -39,6 +39,14 @@ void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, 
   post_buffer(*request, buffer, count, type, from, tag_of(channel_, tag_offset), channel_.context, false);
 }
 
+void Exchange::copy(const Datatype& from_type, MPI_Count from_count, const void* from,
+                    const Datatype& to_type, MPI_Count to_count, void* to) {
+  const MPI_Count sent = from_count * from_type.size, room = to_count * to_type.size;
+  copy_elements(from_type, from_count, from, to_type, to_count, to);
+  if (sent != room) [[unlikely]]
+    note(sent > room ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT);
+}
+
 void Exchange::finish(Request& request) noexcept {
   if (const int error = error_of(request); error != MPI_SUCCESS) [[unlikely]]
     note(error);
@@ -62,12 +70,12 @@ void Exchange::fail() const {
   if (error == MPI_ERR_TRUNCATE)
     fail_on(
         &channel_.communicator, error,
-        "a message of another rank is longer than the buffer for it: that rank has failed in this collective, "
-        "or the ranks have passed different counts");
+        "a message is longer than the buffer for it: its sender has failed in this collective, or the ranks "
+        "have passed different counts");
   if (error == MPI_ERR_COUNT)
     fail_on(&channel_.communicator, error,
-            "a message of another rank is shorter than the buffer for it: that rank has failed in this "
-            "collective, or the ranks have passed different counts");
+            "a message is shorter than the buffer for it: its sender has failed in this collective, or the "
+            "ranks have passed different counts");
   fail_on(&channel_.communicator, error, "a member has ended or left the job");
 }
 

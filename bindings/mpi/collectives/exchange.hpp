@@ -20,8 +20,7 @@ struct Channel {
       : communicator(of), context(own_context), tag(own_tag) {}
   /// The same collective among the members of an intercommunicator's own side.
   [[nodiscard]] Channel local() const noexcept {
-    // Of this intercommunicator alone: duplicates share the side. It has no neighbours, whose context this
-    // is.
+    // Of this intercommunicator alone: duplicates share the side.
     return {*communicator.local_communicator, communicator.context | 3, tag};
   }
 
@@ -66,6 +65,10 @@ class Exchange final : public RequestOwner {
   void receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset = 0);
   void send_bytes(const std::byte* bytes, MPI_Count count, int to) { send(bytes, count, byte_type, to); }
   void receive_bytes(std::byte* bytes, MPI_Count count, int from) { receive(bytes, count, byte_type, from); }
+  /// What a rank sends to itself: copied. Where both sides differ in length, the exchange fails as with a
+  /// message of another rank.
+  void copy(const Datatype& from_type, MPI_Count from_count, const void* from, const Datatype& to_type,
+            MPI_Count to_count, void* to);
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> waiting) noexcept {

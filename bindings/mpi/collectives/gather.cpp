@@ -14,8 +14,8 @@ Task collect(Channel channel, const void* sent, MPI_Count sent_count, Type sent_
     for (int rank = 0; rank < channel.size(); ++rank) {
       void* const to = element(received, blocks.offset_of(rank), received_type);
       if (rank == root) {
-        if (!is_in_place(sent))
-          copy_elements(sent_type, sent_count, sent, received_type, blocks.count_of(rank), to);
+        if (!is_in_place(sent) && sent_count > 0)
+          exchange.copy(sent_type, sent_count, sent, received_type, blocks.count_of(rank), to);
       } else {
         exchange.receive(to, blocks.count_of(rank), received_type, rank);
       }

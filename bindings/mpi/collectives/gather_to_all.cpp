@@ -13,8 +13,8 @@ namespace {
 /// What a rank contributes, and where the blocks of all are to lie.
 struct Gathering {
   /// Copies the rank's own block to where it is to lie.
-  void copy_own(int rank) const {
-    if (!is_in_place(sent)) copy_elements(sent_type, sent_count, sent, type, blocks.count_of(rank), at(rank));
+  void copy_own(Exchange& exchange, int rank) const {
+    if (!is_in_place(sent)) exchange.copy(sent_type, sent_count, sent, type, blocks.count_of(rank), at(rank));
   }
   /// Sends the rank's own block from where the caller has it: what has just been copied lies in the cache of
   /// this core, where the receiver's core fetches it slowly.
@@ -48,7 +48,7 @@ Task gather_by_doubling(Channel channel, Gathering all) {
   const int rank = channel.rank(), size = channel.size();
   const bool is_paired = algorithms::goes_in_pairs(size);
   const int first = is_paired ? 0 : rank;  // in the packed memory
-  all.copy_own(rank);
+  all.copy_own(exchange, rank);
   const auto bytes_of = [&](int first_rank, int count) {
     MPI_Count bytes = 0;
     for (int index = 0; index < count; ++index) bytes += all.bytes_of((first_rank + index) % size);
@@ -83,7 +83,8 @@ Task gather_directly(Channel channel, Gathering all) {
   for (int step = 1; step < size && all.has_message(rank); ++step)
     all.send_own(exchange, rank, (rank - step + size) % size);
   co_await exchange;
-  all.copy_own(rank);
+  all.copy_own(exchange, rank);
+  exchange.check();
 }
 
 /// Blocks go on to the next rank, until they have been everywhere.
@@ -100,7 +101,8 @@ Task gather_around(Channel channel, Gathering all) {
       exchange.send(all.at(out), all.blocks.count_of(out), all.type, right);
     co_await exchange;
   }
-  all.copy_own(rank);
+  all.copy_own(exchange, rank);
+  exchange.check();
 }
 
 }  // namespace

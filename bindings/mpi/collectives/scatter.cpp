@@ -15,8 +15,8 @@ Task distribute(Channel channel, const void* sent, Blocks blocks, Type sent_type
     for (int rank = 0; rank < channel.size(); ++rank)
       if (rank != root) exchange.send(block_of(rank), blocks.count_of(rank), sent_type, rank);
     // While the others fetch theirs.
-    if (!is_in_place(received))
-      copy_elements(sent_type, blocks.count_of(root), block_of(root), received_type, received_count,
+    if (!is_in_place(received) && received_count > 0)
+      exchange.copy(sent_type, blocks.count_of(root), block_of(root), received_type, received_count,
                     received);
   }
   co_await exchange;

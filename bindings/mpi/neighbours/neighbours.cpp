@@ -8,7 +8,8 @@ namespace {
 
 /// What goes along edge number `index`, or comes along it.
 struct Edges {
-  bool is_same = false;  // the same elements along all edges
+  bool is_same = false;   // the same elements along all edges
+  bool is_sparse = true;  // one side has a list of counts, in which most may be 0
   MPI_Count count = 0;
   Numbers counts, displacements;
   Datatype* type = nullptr;
@@ -20,9 +21,9 @@ struct Edges {
   [[nodiscard]] Datatype& type_of(int index) const {
     return types != nullptr ? *find<Datatype>(types[index]) : *type;
   }
-  /// Edges without bytes have no message: both ranks know that.
+  /// Where there is a list of counts, edges without bytes have no message: both ranks know that.
   [[nodiscard]] bool has_message(int index, int neighbour) const {
-    return neighbour != MPI_PROC_NULL && count_of(index) > 0 && type_of(index).size > 0;
+    return neighbour != MPI_PROC_NULL && (!is_sparse || (count_of(index) > 0 && type_of(index).size > 0));
   }
   /// Fails where an argument is none, before anything is posted; `what` is the name of the counts.
   void check(const char* what, const std::vector<int>& neighbours) const {
@@ -66,7 +67,8 @@ Task checked(Channel channel, const void* sent, const Edges& out, void* received
   in.check(in.counts.is_null() ? "recvcount" : "recvcounts", neighbours.sources);
   out.check(out.counts.is_null() ? "sendcount" : "sendcounts", neighbours.destinations);
   // A tag for each direction, up to 64, behind the number of the collective.
-  const Channel directed(channel.communicator, channel.context | 2, (channel.tag << 6) & 0x7fffffff);
+  const Channel directed(channel.communicator, channel.communicator.context | 2,
+                         (channel.tag << 6) & 0x7fffffff);
   return exchange_with_neighbours(directed, sent, out, received, in);
 }
 
@@ -81,30 +83,32 @@ int out_degree(const Communicator& communicator) {
 
 Task neighbor_allgather(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
                         void* received, MPI_Count received_count, Datatype& received_type) {
-  return checked(channel, sent, {true, sent_count, {}, {}, &sent_type, nullptr}, received,
-                 {false, received_count, {}, {}, &received_type, nullptr});
+  return checked(channel, sent, {true, false, sent_count, {}, {}, &sent_type, nullptr}, received,
+                 {false, false, received_count, {}, {}, &received_type, nullptr});
 }
 Task neighbor_allgatherv(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
                          void* received, Numbers counts, Numbers displacements, Datatype& received_type) {
-  return checked(channel, sent, {true, sent_count, {}, {}, &sent_type, nullptr}, received,
-                 {false, 0, counts, displacements, &received_type, nullptr});
+  return checked(channel, sent, {true, true, sent_count, {}, {}, &sent_type, nullptr}, received,
+                 {false, true, 0, counts, displacements, &received_type, nullptr});
 }
 Task neighbor_alltoall(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type,
                        void* received, MPI_Count received_count, Datatype& received_type) {
-  return checked(channel, sent, {false, sent_count, {}, {}, &sent_type, nullptr}, received,
-                 {false, received_count, {}, {}, &received_type, nullptr});
+  return checked(channel, sent, {false, false, sent_count, {}, {}, &sent_type, nullptr}, received,
+                 {false, false, received_count, {}, {}, &received_type, nullptr});
 }
 Task neighbor_alltoallv(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                         Datatype& sent_type, void* received, Numbers received_counts,
                         Numbers received_displacements, Datatype& received_type) {
-  return checked(channel, sent, {false, 0, sent_counts, sent_displacements, &sent_type, nullptr}, received,
-                 {false, 0, received_counts, received_displacements, &received_type, nullptr});
+  return checked(channel, sent, {false, true, 0, sent_counts, sent_displacements, &sent_type, nullptr},
+                 received,
+                 {false, true, 0, received_counts, received_displacements, &received_type, nullptr});
 }
 Task neighbor_alltoallw(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                         const MPI_Datatype* sent_types, void* received, Numbers received_counts,
                         Numbers received_displacements, const MPI_Datatype* received_types) {
-  return checked(channel, sent, {false, 0, sent_counts, sent_displacements, nullptr, sent_types}, received,
-                 {false, 0, received_counts, received_displacements, nullptr, received_types});
+  return checked(channel, sent, {false, true, 0, sent_counts, sent_displacements, nullptr, sent_types},
+                 received,
+                 {false, true, 0, received_counts, received_displacements, nullptr, received_types});
 }
 
 }  // namespace weft::mpi

@@ -113,6 +113,40 @@ static void between_groups(void) {
   MPI_Comm_free(&half);
 }
 
+/* Rank 0 sends itself another number than it expects of itself: it is told, and so are others that get the
+   same from it. */
+static void own_blocks(void) {
+  const MPI_Comm all = MPI_COMM_WORLD;
+  const int is_wrong = rank == 0, own = 10 + is_wrong;
+  int zeros[kMostRanks] = {0}, out[kMostRanks] = {0}, in[kMostRanks] = {0}, error;
+  CHECK(MPI_Allgather(sent, own, MPI_INT, received, 10, MPI_INT, all) != MPI_SUCCESS);
+  error = MPI_Gather(sent, own, MPI_INT, received, 10, MPI_INT, 0, all);
+  CHECK((error != MPI_SUCCESS) == is_wrong);
+  error = MPI_Scatter(sent, 10, MPI_INT, received, own, MPI_INT, 0, all);
+  CHECK((error != MPI_SUCCESS) == is_wrong);
+  out[rank] = 10;
+  in[rank] = own;
+  error = MPI_Alltoallv(sent, out, zeros, MPI_INT, received, in, zeros, MPI_INT, all);
+  CHECK((error != MPI_SUCCESS) == is_wrong);
+}
+
+/* Each neighbour is told of what comes with another length; also where one rank says 0. */
+static void neighbours(void) {
+  static const int pairs[][2] = {{10, 1}, {1, 10}, {10, 0}, {0, 10}, {20000, 0}, {0, 20000}};
+  const int periodic = 1;
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
+  MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+  for (int which = 0; which < 12; ++which) {
+    const int count = pairs[which / 2][rank == 0], is_next = rank <= 1 || rank == ranks - 1;
+    const int error = which % 2 == 0 ? MPI_Neighbor_alltoall(sent, count, MPI_INT, received, count, MPI_INT, ring)
+                                     : MPI_Neighbor_allgather(sent, count, MPI_INT, received, count, MPI_INT, ring);
+    CHECK((error != MPI_SUCCESS) == is_next);
+  }
+  CHECK(MPI_Barrier(ring) == MPI_SUCCESS);
+  MPI_Comm_free(&ring);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -126,6 +160,8 @@ int main(int argc, char** argv) {
     }
   persistent();
   between_groups();
+  own_blocks();
+  neighbours();
   int sum = 0;
   CHECK(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS);
   CHECK(sum == ranks * (ranks - 1) / 2);
