@@ -115,6 +115,8 @@ class Exchange final : public RequestOwner {
 // A collective that fails on one rank fails on those that wait for this rank, and does not keep those that
 // still send to it (giving_up.cpp).
 
+/// As long as hardly any message that somebody waits for: an empty one would be right for who expects none.
+inline constexpr std::size_t kNoticeBytes = 61;
 /// Sends messages of a wrong length in the place of those that other members may wait for. Not in collectives
 /// of neighbours.
 void tell_of_failure(const Channel& channel) noexcept;

@@ -9,8 +9,7 @@ namespace {
 
 /// A rank has at most so many receives from another one under way at a time.
 constexpr int kReceivesFromOne = 2;
-/// As long as hardly any message that somebody waits for: an empty one would be right for who expects none.
-constexpr std::byte kNotice[61] = {};
+constexpr std::byte kNotice[kNoticeBytes] = {};
 
 void receive_anything(Request& request) {
   post_buffer(request, nullptr, 0, byte_type, MPI_ANY_SOURCE, request.tag, request.context, false);

@@ -1,38 +1,70 @@
 #include "bindings/mpi/point_to_point/unmatched.hpp"
 
 #include "bindings/mpi/check/checked_message.hpp"
+#include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 namespace weft::mpi {
 
+namespace {
+
+/// Bits of a context that say which of the communicator's collectives have sent the message: all of them are
+/// set for those within a side of an intercommunicator.
+constexpr std::uint32_t kOfCollectives = 3, kOfOwnSide = 3;
+
+/// Messages of one kind that nobody has received.
+struct Unmatched {
+  int count = 0;
+  std::string first;
+
+  void note(const MatchedMessage& message, std::uint32_t context) {
+    if (++count > 1) return;
+    const std::uint32_t kind = context & kOfCollectives;
+    int rank = message.info().peer;
+    std::string name = "a communicator that has been freed";
+    visit_communicator(context & ~kOfCollectives, [&](const Communicator& communicator) {
+      const Communicator& senders = kind == kOfOwnSide ? *communicator.local_communicator : communicator;
+      rank = senders.peers().rank_of(message.info().peer);
+      name = communicator.described();
+    });
+    const std::size_t header = has_header(context) ? kHeaderBytes : 0;
+    first = "from rank " + std::to_string(rank) +
+            (kind == 0 ? " with tag " + std::to_string(tag_of_key(message.info().tag)) : "") + " on " + name +
+            ", of " + std::to_string(message.info().length - header) + " bytes";
+  }
+  /// A line; nothing where there are none.
+  [[nodiscard]] std::string told(const char* of, const char* reason) const {
+    if (count == 0) return "";
+    return "weft-mpi: rank " + std::to_string(own_world_rank) + ": MPI_Finalize: " + std::to_string(count) +
+           (count == 1 ? " message" : " messages") + of +
+           (count == 1 ? " was never received: " : " were never received; the first: ") + first + reason +
+           "\n";
+  }
+};
+
+}  // namespace
+
 std::string unmatched_messages() {
   ReceiveOptions options = receive_options(0);
   options.tag_mask = 0;
-  int count = 0;
-  std::string first;
+  Unmatched of_program, of_collectives;
   world->endpoint.progress();
   for (;;) {
     const MatchedMessage message = world->endpoint.matched_probe(any_source, 0, options);
     if (!message) break;
-    const std::uint64_t key = message.info().tag;
-    const auto context = static_cast<std::uint32_t>(key >> 32);
-    // What the library sends for itself, and partitions, are no messages of the program.
-    if ((context & 3) != 0 || (context & kPartitionedContext) != 0 || ++count > 1) continue;
-    int rank = message.info().peer;
-    std::string name = "a communicator that has been freed";
-    visit_communicator(context, [&](const Communicator& communicator) {
-      rank = communicator.peers().rank_of(message.info().peer);
-      name = communicator.described();
-    });
-    const std::size_t header = has_header(context) ? kHeaderBytes : 0;
-    first = "from rank " + std::to_string(rank) + " with tag " + std::to_string(tag_of_key(key)) + " on " +
-            name + ", of " + std::to_string(message.info().length - header) + " bytes";
+    const auto context = static_cast<std::uint32_t>(message.info().tag >> 32);
+    // Partitions are no messages of the program, and of a collective that has failed somebody has been told.
+    if ((context & kPartitionedContext) != 0) continue;
+    if ((context & kOfCollectives) == 0)
+      of_program.note(message, context);
+    else if (message.info().length != kNoticeBytes)
+      of_collectives.note(message, context);
   }
-  if (count == 0) return "";
-  return "weft-mpi: rank " + std::to_string(own_world_rank) + ": MPI_Finalize: " + std::to_string(count) +
-         (count == 1 ? " message was never received: " : " messages were never received; the first: ") +
-         first + "\n";
+  return of_program.told("", "") +
+         of_collectives.told(" of collectives",
+                             ": the ranks have passed different counts, or not all of them "
+                             "have called the same collectives");
 }
 
 }  // namespace weft::mpi

@@ -199,6 +199,9 @@ class WrongPrograms(unittest.TestCase):
     def test_what_is_left_is_told_without_the_checks(self):
         unmatched = r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on MPI_COMM_WORLD, of 4 bytes\n"
         for name, line in (("unmatched_message", unmatched), ("unmatched_late", unmatched),
+                           ("count_of_nothing", r"weft-mpi: rank 1: MPI_Finalize: 1 message of collectives was never received: from rank 0 on "
+                                                r"MPI_COMM_WORLD, of 4 bytes: the ranks have passed different counts, or not all of them have "
+                                                r"called the same collectives\n"),
                            ("receive_left", r"weft-mpi: rank 0: MPI_Finalize: 1 request was never completed or freed \(1 under way, 0 ended but not "
                                             r"waited for or tested, 0 persistent\)\n")):
             with self.subTest(name):

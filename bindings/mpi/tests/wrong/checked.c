@@ -116,6 +116,11 @@ static void different_of_neighbours(void) {
   else
     MPI_Neighbor_alltoall(values, 1, MPI_INT, values + 32, 1, MPI_INT, ring);
 }
+/* Rank 1 does not expect what rank 0 sends. */
+static void count_of_nothing(void) {
+  const int sent_counts[2] = {0, rank == 0}, none[2] = {0, 0};
+  MPI_Alltoallv(values, sent_counts, none, MPI_INT, values + 32, none, none, MPI_INT, MPI_COMM_WORLD);
+}
 static void leaked_contents(void) {
   MPI_Datatype inner, outer, found;
   int integers[1];
@@ -148,6 +153,7 @@ static const struct {
     {"different_collectives", different_collectives},
     {"different_between_sides", different_between_sides},
     {"different_of_neighbours", different_of_neighbours},
+    {"count_of_nothing", count_of_nothing},
     {"leaked_contents", leaked_contents},
 };
 
