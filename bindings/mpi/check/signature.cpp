@@ -1,6 +1,7 @@
 #include "bindings/mpi/check/signature.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace weft::mpi {
 
@@ -99,6 +100,38 @@ class Collector {
   Signature result;
 };
 
+/// An element that two signatures have of different kinds.
+struct Difference {
+  std::uint64_t number;  // from 0
+  std::uint32_t one, other;
+};
+
+/// The first of them; none from where either has bytes, which may be anything.
+std::optional<Difference> first_difference(const Signature& one, const Signature& other) noexcept {
+  std::uint64_t number = 0;
+  std::size_t run_of_one = 0, run_of_other = 0;
+  std::uint64_t left_of_one = one.used > 0 ? one.runs[0].count : 0;
+  std::uint64_t left_of_other = other.used > 0 ? other.runs[0].count : 0;
+  while (run_of_one < one.used && run_of_other < other.used) {
+    const std::uint32_t kind = one.runs[run_of_one].kind, other_kind = other.runs[run_of_other].kind;
+    if (kind == 0 || other_kind == 0) return std::nullopt;
+    if (kind != other_kind) return Difference{number, kind, other_kind};
+    const std::uint64_t step = std::min(left_of_one, left_of_other);
+    number += step;
+    left_of_one -= step;
+    left_of_other -= step;
+    if (left_of_one == 0 && ++run_of_one < one.used) left_of_one = one.runs[run_of_one].count;
+    if (left_of_other == 0 && ++run_of_other < other.used) left_of_other = other.runs[run_of_other].count;
+  }
+  return std::nullopt;
+}
+
+/// A signature that another process has sent.
+Signature with_valid_length(Signature signature) noexcept {
+  signature.used = std::min<std::uint64_t>(signature.used, Signature::kRuns);
+  return signature;
+}
+
 }  // namespace
 
 Signature signature_of(const Datatype& type, MPI_Count count) {
@@ -108,25 +141,17 @@ Signature signature_of(const Datatype& type, MPI_Count count) {
 }
 
 std::string mismatch(const Signature& sent, const Signature& received) {
-  std::uint64_t number = 0;  // of the element that is compared, from 0
-  std::size_t one = 0, other = 0;
-  const std::size_t sent_runs = std::min<std::size_t>(sent.used, Signature::kRuns);
-  std::uint64_t left = sent_runs > 0 ? sent.runs[0].count : 0;
-  std::uint64_t room = received.used > 0 ? received.runs[0].count : 0;
-  while (one < sent_runs && other < received.used) {
-    const std::uint32_t kind = sent.runs[one].kind, expected = received.runs[other].kind;
-    if (kind == 0 || expected == 0) return "";  // bytes may be anything
-    if (kind != expected)
-      return "its elements from number " + std::to_string(number) + " on were sent as " + name_of(kind) +
-             ", and are received as " + name_of(expected);
-    const std::uint64_t step = std::min(left, room);
-    number += step;
-    left -= step;
-    room -= step;
-    if (left == 0 && ++one < sent_runs) left = sent.runs[one].count;
-    if (room == 0 && ++other < received.used) room = received.runs[other].count;
-  }
-  return "";
+  const auto found = first_difference(with_valid_length(sent), received);
+  if (!found) return "";
+  return "its elements from number " + std::to_string(found->number) + " on were sent as " +
+         name_of(found->one) + ", and are received as " + name_of(found->other);
+}
+
+std::pair<std::string, std::string> different_elements(const Signature& one, const Signature& other) {
+  const auto found = first_difference(one, with_valid_length(other));
+  if (!found) return {};
+  const std::string which = "elements from number " + std::to_string(found->number) + " on: ";
+  return {which + name_of(found->one), which + name_of(found->other)};
 }
 
 }  // namespace weft::mpi

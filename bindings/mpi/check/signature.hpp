@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 namespace weft::mpi {
 
@@ -24,5 +25,10 @@ struct Signature {
 /// What is wrong about receiving a message of a signature into elements of another one: "its elements from
 /// number 3 on are double, and int are received"; empty where nothing is.
 [[nodiscard]] std::string mismatch(const Signature& sent, const Signature& received);
+
+/// What two signatures have in the same place where they differ: "elements from number 3 on: double"; empty
+/// where they do not.
+[[nodiscard]] std::pair<std::string, std::string> different_elements(const Signature& one,
+                                                                     const Signature& other);
 
 }  // namespace weft::mpi

@@ -170,7 +170,7 @@ def collective_check(row):
     names = {a.name for a in row.arguments}
     base = re.sub("_init$", "", row.name).lower()
     base = base if base in BASES else base[1:]
-    amount = "CollectiveCall::kAny"
+    amount = "Amount{}"
     if base in ("bcast", "reduce", "allreduce", "scan", "exscan"):
         amount = "amount_of(count, datatype)"
     elif base in ("allgather", "alltoall", "reduce_scatter_block"):

@@ -27,8 +27,10 @@ struct UnderWay {
 struct Description {
   char call[40] = {};       // without "_c"
   char operation[40] = {};  // "" where it has none
-  MPI_Count amount = CollectiveCall::kAny;
+  Amount amount;
   std::int64_t root = -1;
+  std::uint32_t is_immediate = 0;
+  std::uint32_t of_other_kind = 0;  // before it; immediate ones and others are counted apart
 };
 
 void copy_text(char (&to)[40], std::string_view from) noexcept {
@@ -48,7 +50,7 @@ Description description_of(const CollectiveCall& call) {
 
 /// "MPI_Bcast with root 0".
 std::string with(const char* call, const char* what, const std::string& value) {
-  return std::string(call) + " with " + what + " " + value;
+  return std::string(call) + " with " + what + value;
 }
 
 /// What two members have called differently: on this rank, and on the other one; empty: nothing. On an
@@ -56,15 +58,25 @@ std::string with(const char* call, const char* what, const std::string& value) {
 std::pair<std::string, std::string> difference(const Description& mine, const Description& theirs,
                                                bool is_inter) {
   if (std::strcmp(mine.call, theirs.call) != 0) return {mine.call, theirs.call};
+  if (mine.of_other_kind != theirs.of_other_kind) {
+    const char* const what =
+        mine.is_immediate != 0 ? "collectives that wait before it: " : "immediate collectives before it: ";
+    return {with(mine.call, what, std::to_string(mine.of_other_kind)),
+            with(theirs.call, what, std::to_string(theirs.of_other_kind))};
+  }
   if (mine.root != theirs.root && !is_inter)
-    return {with(mine.call, "root", std::to_string(mine.root)),
-            with(theirs.call, "root", std::to_string(theirs.root))};
+    return {with(mine.call, "root ", std::to_string(mine.root)),
+            with(theirs.call, "root ", std::to_string(theirs.root))};
   if (std::strcmp(mine.operation, theirs.operation) != 0)
-    return {with(mine.call, "operation", mine.operation), with(theirs.call, "operation", theirs.operation)};
-  if (mine.amount != theirs.amount && mine.amount >= 0 && theirs.amount >= 0 && !is_inter)
-    return {with(mine.call, "bytes for each rank:", std::to_string(mine.amount)),
-            with(theirs.call, "bytes for each rank:", std::to_string(theirs.amount))};
-  return {};
+    return {with(mine.call, "operation ", mine.operation), with(theirs.call, "operation ", theirs.operation)};
+  if (is_inter) return {};
+  const MPI_Count bytes = mine.amount.bytes, their_bytes = theirs.amount.bytes;
+  if (bytes != their_bytes && bytes >= 0 && their_bytes >= 0)
+    return {with(mine.call, "bytes for each rank: ", std::to_string(bytes)),
+            with(theirs.call, "bytes for each rank: ", std::to_string(their_bytes))};
+  const auto [elements, their_elements] = different_elements(mine.amount.elements, theirs.amount.elements);
+  if (elements.empty()) return {};
+  return {with(mine.call, "", elements), with(theirs.call, "", their_elements)};
 }
 
 /// Whom a member tells what it calls, and whose call it compares with its own.
@@ -105,7 +117,9 @@ void call_the_roll(const Channel& of, const CollectiveCall& call) {
   Communicator& communicator = of.communicator;
   // Beside the collective's own messages, by a bit of the tag that numbers of collectives do not reach.
   const Channel channel(communicator, communicator.hidden_context(), (of.tag & 0x3fffffff) | 0x40000000);
-  const Description mine = description_of(call);
+  Description mine = description_of(call);
+  mine.is_immediate = of.is_immediate() ? 1 : 0;
+  mine.of_other_kind = communicator.collectives[1 - mine.is_immediate].load(std::memory_order_relaxed) / 2;
   const int rank = communicator.rank, size = communicator.size;
   if (communicator.is_inter() && rank == 0)
     begin_comparison(channel, {0, 0, "remote rank"}, communicator, mine);

@@ -2,17 +2,22 @@
 #pragma once
 
 #include "bindings/mpi/check/finding.hpp"
+#include "bindings/mpi/check/signature.hpp"
 #include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/datatypes/datatype.hpp"
 #include "bindings/mpi/operations/operation.hpp"
 
 namespace weft::mpi {
 
+/// What each member contributes or gets; without a value where counts do not say it.
+struct Amount {
+  MPI_Count bytes = -1;
+  Signature elements{};
+};
 /// What the arguments of a collective say that must be the same on all members.
 struct CollectiveCall {
-  static constexpr MPI_Count kAny = -1;
-  int root = -1;            // -1: it has none
-  MPI_Count amount = kAny;  // bytes that each member contributes or gets
+  int root = -1;  // -1: it has none
+  Amount amount{};
   const Reduction* operation = nullptr;
 };
 
@@ -27,10 +32,10 @@ void call_the_roll_of_creation(Communicator& communicator);
 /// Waits until all comparisons have been made.
 void finish_roll_calls();
 
-/// The bytes of elements; kAny where a count does not say it.
-[[nodiscard]] inline MPI_Count amount_of(MPI_Count count, MPI_Datatype type) {
+[[nodiscard]] inline Amount amount_of(MPI_Count count, MPI_Datatype type) {
   const auto* const found = find<Datatype>(type);
-  return found == nullptr || count < 0 ? CollectiveCall::kAny : count * found->size;
+  if (found == nullptr || count < 0) return {};
+  return {count * found->size, signature_of(*found, count)};
 }
 
 }  // namespace weft::mpi

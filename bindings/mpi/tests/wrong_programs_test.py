@@ -188,7 +188,11 @@ class WrongPrograms(unittest.TestCase):
                 ("different_roots", r"number 1 there: this rank calls MPI_Bcast with root \d, rank \d calls MPI_Bcast with root \d"),
                 ("different_counts", r"number 1 there: this rank calls MPI_Allreduce with bytes for each rank: \d, rank \d calls MPI_Allreduce with "
                  r"bytes for each rank: \d"),
+                ("different_types", r"this rank calls MPI_Allgather with elements from number 0 on: [^,]+, rank \d calls MPI_Allgather with elements "
+                 r"from number 0 on: \S"),
                 ("different_operations", r"this rank calls MPI_Allreduce with operation MPI_\w+, rank \d calls MPI_Allreduce with operation MPI_\w+"),
+                ("other_order", r"this rank calls (MPI_Bcast with immediate collectives before it: (\d), rank \d calls MPI_Bcast with "
+                 r"immediate collectives before it: (?!\2)|MPI_Ibarrier with collectives that wait before it: \d, rank \d calls MPI_Ibarrier)"),
                 ("different_between_sides", r"number 1 there: this rank calls MPI_\w+, remote rank 0 calls MPI_\w+"),
                 ("different_of_neighbours", r"number 1 there: this rank calls MPI_Neighbor_\w+, rank \d calls MPI_Neighbor_\w+"),
                 ("leaked_contents", rf"1 datatype was never freed; the first was made by MPI_Type_contiguous at {at}:\d+"),

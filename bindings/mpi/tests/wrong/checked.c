@@ -90,6 +90,9 @@ static void same_buffer(void) {
 }
 static void different_roots(void) { MPI_Bcast(&value, 1, MPI_INT, rank, MPI_COMM_WORLD); }
 static void different_counts(void) { MPI_Allreduce(values, values + 32, 1 + rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void different_types(void) {
+  MPI_Allgather(values, 1, rank == 0 ? MPI_INT : MPI_FLOAT, values + 32, 1, rank == 0 ? MPI_INT : MPI_FLOAT, MPI_COMM_WORLD);
+}
 static void different_operations(void) {
   MPI_Allreduce(values, values + 32, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
 }
@@ -98,6 +101,13 @@ static void different_collectives(void) {
     MPI_Barrier(MPI_COMM_WORLD);
   else
     MPI_Allreduce(values, values + 32, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
+/* Each rank begins another one first. */
+static void other_order(void) {
+  if (rank == 0) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  if (rank == 1) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 static void different_between_sides(void) {
   MPI_Comm between;
@@ -149,8 +159,10 @@ static const struct {
     {"same_buffer", same_buffer},
     {"different_roots", different_roots},
     {"different_counts", different_counts},
+    {"different_types", different_types},
     {"different_operations", different_operations},
     {"different_collectives", different_collectives},
+    {"other_order", other_order},
     {"different_between_sides", different_between_sides},
     {"different_of_neighbours", different_of_neighbours},
     {"count_of_nothing", count_of_nothing},
