@@ -16,7 +16,18 @@ HostExchange::~HostExchange() = default;
 
 bool HostExchange::wait(std::uint64_t number, std::span<const int> peers, LongWait::IsReady is_ready,
                         void* what) noexcept {
-  LongWait waiting(context_, number, peers, is_ready, what);
+  struct Look {
+    NearGuards& guards;
+    const LongWait::IsReady is_ready;
+    void* const what;
+  } look{guards_, is_ready, what};
+  const auto is_over = [](void* context) noexcept {
+    const auto& at = *static_cast<const Look*>(context);
+    if (at.is_ready(at.what)) return true;
+    at.guards.keep_alarm();
+    return false;
+  };
+  LongWait waiting(context_, number, peers, is_over, &look);
   guards_.begin_wait();
   context_.wait_for(waiting, guards_);
   guards_.end_wait();

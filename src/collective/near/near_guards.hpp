@@ -54,6 +54,10 @@ class NearGuards final : public Completion {
     is_waiting_.store(true, std::memory_order_seq_cst);
     set_alarm();
   }
+  /// Asks again for the alarm that was refused: nothing else would wake a thread that sleeps.
+  void keep_alarm() noexcept {
+    if (!has_alarm_.load(std::memory_order_relaxed)) set_alarm();
+  }
   void end_wait() noexcept { is_waiting_.store(false, std::memory_order_relaxed); }
 
   void clear() noexcept {

@@ -2,8 +2,11 @@
 // collectives over them.
 #include "collective/near/host_channels.hpp"
 #include "collective/collective_context.hpp"
+#include "collective/near/near_guards.hpp"
 #include "conformance/operations/collective/every_kind.hpp"
 #include "support/errors.hpp"
+
+#include <weft/detail/message_access.hpp>
 
 #include <gtest/gtest.h>
 
@@ -335,6 +338,33 @@ TEST_P(LeaverInMemory, ends_the_calls_of_all) {
       });
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+/// Posts of the alarm of a wait: as many are refused first as `refused` says.
+struct Alarms {
+  [[nodiscard]] static bool post(void* context, Completion&, std::int64_t) noexcept {
+    auto& alarms = *static_cast<Alarms*>(context);
+    ++alarms.posts;
+    return alarms.posts > alarms.refused;
+  }
+  int refused = 0;
+  int posts = 0;
+};
+
+TEST(NearGuards, ask_again_for_an_alarm_that_was_refused) {
+  Alarms alarms{.refused = 2};
+  collective::NearGuards guards(&Alarms::post, &alarms);
+  guards.begin_wait();
+  guards.keep_alarm();
+  EXPECT_EQ(alarms.posts, 2);
+  guards.keep_alarm();
+  guards.keep_alarm();
+  EXPECT_EQ(alarms.posts, 3);
+  guards.end_wait();
+  Message end;
+  detail::MessageAccess::set_outcome(end, Outcome::timed_out);
+  guards.signal(end);
+  EXPECT_EQ(alarms.posts, 3) << "nobody waits any more";
 }
 
 }  // namespace
