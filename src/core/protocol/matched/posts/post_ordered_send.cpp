@@ -7,8 +7,6 @@
 
 #include <weft/error.hpp>
 
-#include <string>
-
 namespace weft::core {
 
 /// Stores the stream of the engine in the lane, so that the endpoint writes the next short sends itself.
@@ -28,10 +26,11 @@ Status SendPosts::post_ordered(int peer, std::uint64_t tag, const SendPayload& p
   check_peer(peer, posts_.context, "post_send");
   check_class(options.message_class, "post_send");
   MatchingEngine& engine = check_ordered_engine(engines_, options.engine, options.policy, "post_send");
+  static_assert(any_tag == 18446744073709551615U);  // as the text says
   if (tag == any_tag) [[unlikely]]
-    base::refuse(ErrorClass::tag, "post_send",
-                 "tag " + std::to_string(tag) +
-                     " is any_tag, which no message to an ordered matching engine can have");
+    base::refuse(
+        ErrorClass::tag, "post_send",
+        "tag 18446744073709551615 is any_tag, which no message to an ordered matching engine can have");
   check_end(options, "post_send");
   if (options.timeout.count() != 0 || options.handle != nullptr) [[unlikely]]
     return post_within(peer, tag, payload, packet, options, caller);
