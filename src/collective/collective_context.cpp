@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kUntilAnswered = 2'000'000'000;  // ns
 // The longest time for which verdicts are sent again to ranks that cannot take them, as those that have no
 // such Collective yet: they ask when they wait.
-constexpr std::int64_t kUntilTold = 100'000'000;
+constexpr std::int64_t kUntilVerdictsTaken = 100'000'000;
 constexpr std::uint32_t kMostExposed = 255;
 
 /// Returns true when all ranks of the job are members.
@@ -169,7 +169,7 @@ void CollectiveContext::check(const detail::CollectiveCall& call) const {
 }
 
 void CollectiveContext::tell_all() noexcept {
-  const std::int64_t end = now_ns() + kUntilTold;
+  const std::int64_t end = now_ns() + kUntilVerdictsTaken;
   while (!roll_call_.tell_again() && now_ns() < end)
     if (port_->progress() == 0) std::this_thread::yield();
 }
