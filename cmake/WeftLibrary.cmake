@@ -84,21 +84,17 @@ if(NOT Sodium_FOUND)
   message(FATAL_ERROR "libsodium was not found, with which ranks prove to each other that they belong to a job: install libsodium-dev")
 endif()
 
-# weft_compile_by_files(<target>): these folders file by file. Compiled together, they take up to a fifth more instructions for a
-# message, which are counted (tests/budget), since other functions are inlined.
-function(weft_compile_by_files target)
-  get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "/src/core/(completion|device|matching|protocol/matched)/.*\\.cpp$")
-  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-endfunction()
-
 # The kernel's header of TCP, which it reads, and the C library's exclude each other.
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/sockets/silence.cpp" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 function(weft_configure_library target)
   weft_target_defaults(${target})
-  if(NOT WEFT_UNITY_LIBRARY)
-    weft_compile_by_files(${target})
+  weft_compile_together(${target} 16)
+  weft_precompile(${target})
+  # What is inlined depends on callers and callees alone, not on what else is compiled together with them: g++ stops when a
+  # large unit has grown by 40 %, and then takes up to a fifth more instructions for a message (tests/budget counts them).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE "SHELL:--param inline-unit-growth=10000")
   endif()
   # Its headers are C++20. What links it PRIVATE keeps that from its own clients (docs/decisions/029-*.md).
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -144,6 +140,7 @@ endif()
 add_library(weft-parcel ${weft_parcel_sources})
 add_library(weft::parcel ALIAS weft-parcel)
 weft_target_defaults(weft-parcel)
+weft_precompile(weft-parcel)
 target_include_directories(weft-parcel PRIVATE "${PROJECT_SOURCE_DIR}/src")
 find_package(BoostContext QUIET)
 if(NOT BoostContext_FOUND)

@@ -37,13 +37,13 @@ function(weft_target_defaults target)
     ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
     LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib"
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
-  weft_compile_together(${target})
+  weft_compile_together(${target} 8)
 endfunction()
 
-# weft_compile_together(<target>): the files of one folder are compiled together, up to eight at a time, which takes a third of the time
-# from nothing. So a name in an anonymous namespace is the only one of its kind in its folder. Every file compiles alone, too:
+# weft_compile_together(<target> <most>): the files of one folder are compiled together, up to so many at a time, which takes a third
+# of the time from nothing. So a name in an anonymous namespace is the only one of its kind in its folder. Every file compiles alone, too:
 # -DWEFT_UNITY=OFF, and what clang warns of (./dev build --syntax-only).
-function(weft_compile_together target)
+function(weft_compile_together target most)
   get_target_property(type ${target} TYPE)
   if(NOT WEFT_UNITY OR type STREQUAL "INTERFACE_LIBRARY")
     return()
@@ -63,7 +63,7 @@ function(weft_compile_together target)
     if(NOT DEFINED count_${folder})
       set(count_${folder} 0)
     endif()
-    math(EXPR batch "${count_${folder}} / 8")
+    math(EXPR batch "${count_${folder}} / ${most}")
     math(EXPR count_${folder} "${count_${folder}} + 1")
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}_${batch}")
   endforeach()
@@ -75,8 +75,8 @@ function(weft_compile_lightly target)
 endfunction()
 
 # weft_precompile(<target> <headers>...): what most files of the target include, with these of the standard library, is
-# compiled once, where no compiler cache serves better. Not for libraries, where other functions are inlined then. Files
-# include what they use all the same: they are compiled without it, too.
+# compiled once, where no compiler cache serves better. Files include what they use all the same: they are compiled without
+# it, too.
 function(weft_precompile target)
   if(WEFT_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(${target} PRIVATE ${ARGN} <algorithm> <array> <atomic> <chrono> <cstring> <deque> <functional> <map>

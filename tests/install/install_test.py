@@ -126,7 +126,7 @@ class InstalledLibrary(unittest.TestCase):
         # One build for two ways, since a build takes minutes: as a part of the client's, and installed from there.
         part = self.directory / "part"
         configure(HERE / "fetch_content", part, f"-DWEFTDEV_SOURCE_DIR={SOURCE}", f"-DFETCHCONTENT_SOURCE_DIR_WEFT={SOURCE}",
-                  "-DBUILD_SHARED_LIBS=ON", "-DWEFT_INSTALL=ON", "-DWEFT_UNITY_LIBRARY=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
+                  "-DBUILD_SHARED_LIBS=ON", "-DWEFT_INSTALL=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG",
                   "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON",
                   "-DCMAKE_DISABLE_FIND_PACKAGE_Hwloc=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON")
         compile_all(part)

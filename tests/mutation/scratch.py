@@ -31,7 +31,7 @@ class Scratch:
     """`compiled`: by_folders, which builds everything soonest, or by_files, where single files change again and again."""
 
     def __init__(self, folder, jobs, compiled):
-        self.unity = {"by_folders": "-DWEFT_UNITY_LIBRARY=ON", "by_files": "-DWEFT_UNITY=OFF"}[compiled]
+        self.unity = {"by_folders": "-DWEFT_UNITY=ON", "by_files": "-DWEFT_UNITY=OFF"}[compiled]
         self.folder = Path(folder).resolve()
         self.build = self.folder / "build" / "release"
         self.jobs = jobs
