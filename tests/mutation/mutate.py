@@ -19,7 +19,7 @@ into one build, and switched on one at a time by an environment variable; the te
 status 1 when a fault lives that the list does not call known. With --generated, universalmutator makes the faults instead."""
 
 
-NOT_JUDGED = "not judged: its tests fail without any fault"
+NOT_JUDGED = "not judged: it has no tests, or these fail without any fault"
 
 
 def arguments_of(command_line):
@@ -59,7 +59,7 @@ def measured_groups(scratch, judge, faults, progress):
     groups = {fault.name: scratch.groups(fault.tests) for fault in faults}
     for fault in faults:
         if not groups[fault.name]:
-            raise ScratchError(f"fault {fault.name}: no test is called '{fault.tests.pattern}'")
+            progress.say(f"fault {fault.name}: no test is called '{fault.tests.pattern}'")
     seen = {group.key: group for each in groups.values() for group in each}
     with ThreadPoolExecutor(scratch.jobs) as pool:
         for group, failed in zip(seen.values(), pool.map(judge.measure, seen.values())):

@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -46,6 +48,18 @@ class TheListOfThisTree(unittest.TestCase):
                 if program in ("weft-command", "weft-mpi-tests", "c-programs", "lci-programs") or program.startswith(("test-program-", "example-")):
                     continue
                 self.assertIn(program.split("-", 1)[-1], known, f"{fault.name}: {program}")
+
+    def test_every_fault_names_tests_that_there_are(self):
+        listed = subprocess.run(["ctest", "--test-dir", str(Path(os.environ["WEFTDEV_BIN_DIR"]).parent), "--show-only=json-v1"],
+                                capture_output=True, text=True, check=True)
+        names = [test["name"] for test in json.loads(listed.stdout)["tests"]]
+        for part in ("mpi/", "multiprocess/lci/", "multiprocess/c_interface/", "ofi.", "unit-network.Ibv"):
+            if not any(name.startswith(part) for name in names):
+                self.skipTest(f"this build has no tests {part}*")
+        missing = {name.rsplit(".", 1)[-1].removesuffix("_NOT_BUILT") for name in names if name.endswith("_NOT_BUILT")}
+        for fault in planted.read_faults():
+            if not missing.intersection(fault.programs):
+                self.assertTrue(any(fault.tests.search(name) for name in names), f"{fault.name}: no test is called '{fault.tests.pattern}'")
 
 
 class AList(unittest.TestCase):
