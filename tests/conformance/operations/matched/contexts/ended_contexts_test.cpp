@@ -24,9 +24,14 @@ class EndedContexts : public ::testing::Test {};
 TYPED_TEST_SUITE(EndedContexts, test::ContextEndpoints);
 
 TYPED_TEST(EndedContexts, cancel_their_receives_and_drop_their_messages) {
-  for (const MatchOrder order : {MatchOrder::unordered, MatchOrder::ordered}) {
+  constexpr std::uint32_t kBelow = 0;
+  constexpr std::uint32_t kAbove = 16;
+  for (const auto& [order, neighbour] : {std::pair(MatchOrder::unordered, kBelow),
+                                         {MatchOrder::unordered, kAbove},
+                                         {MatchOrder::ordered, kBelow},
+                                         {MatchOrder::ordered, kAbove}}) {
     Ranks<TypeParam> ranks(2, {{"unexpected_credits", "8"}});
-    Contexts stays(ranks, {.order = order, .key = 0});
+    Contexts stays(ranks, {.order = order, .key = neighbour});
     auto goes = std::make_unique<Contexts>(ranks, MatchingContextOptions{.order = order, .key = 8});
     std::uint64_t buffers[4] = {};
     Recorder cancelled[2];
