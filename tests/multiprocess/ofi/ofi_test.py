@@ -50,6 +50,14 @@ class OfiTest(unittest.TestCase):
                     result = self.run_on(3, program("one_sided_rank"), *arguments, WEFT_ONE_SIDED=path, **WAYS[0])
                     self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
+    @unittest.skipUnless(os.environ.get("WEFTDEV_NIGHTLY") == "1", "twelve seconds with WEFTDEV_NIGHTLY=1")
+    def test_a_rank_that_computes_is_not_taken_for_one_that_has_left(self):
+        result = subprocess.run([WEFT, "run", "-n", "3", "--keep-going", "--timeout", str(HANG_GUARD), "--", program("one_sided_rank"),
+                                 "compute"], capture_output=True, text=True, timeout=HANG_GUARD + 20,
+                                env=environment(WEFT_NETWORK="ofi", **WAYS[0]))
+        self.assertIn("both have ended\n", result.stdout, result.stderr)
+        self.assertIn("1 of 3 ranks failed: rank 1", result.stderr)
+
     def test_ranks_that_do_not_fit_say_so(self):
         for variable, first, second in (("WEFT_OFI_PROVIDER", "tcp;ofi_rxm", "net"), ("WEFT_PACKET_SIZE", "8K", "4K")):
             with self.subTest(variable=variable):

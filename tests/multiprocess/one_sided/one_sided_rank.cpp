@@ -3,6 +3,10 @@
 
 #include <dirent.h>
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <thread>
 
 namespace {
 
@@ -169,6 +173,47 @@ void leave(Runtime& runtime, bool is_allocated) {
   std::printf("noticed\n");
 }
 
+/// Rank 1 dies while rank 0 gets from it, and from rank 2, which computes for so long: it has not failed.
+void compute(Runtime& runtime, int seconds) {
+  constexpr std::size_t kSize = 4 << 20;
+  const MemoryRegion region = MemoryRegion::allocate(runtime, kSize);
+  test::fill(region.bytes(), static_cast<std::uint64_t>(runtime.rank()));
+  const std::vector<RemoteRegion> keys = share(runtime, region);
+  Endpoint endpoint(runtime);
+  Counter finished;
+  const RemoteCompletion over = runtime.expose(finished, {.id = 1});
+  runtime.barrier();
+  if (runtime.rank() == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    ::raise(SIGKILL);
+  }
+  if (runtime.rank() == 2) {
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    endpoint.wait(finished, 1);
+    return;
+  }
+  std::array<std::vector<std::byte>, 3> bytes;
+  std::array<Outcome, 3> outcomes{};
+  int ended = 0;
+  Handler handler([&](Message& message) {
+    outcomes[static_cast<std::size_t>(message.peer())] = message.outcome();
+    ++ended;
+  });
+  for (const std::size_t peer : {1U, 2U}) {
+    bytes[peer].resize(kSize);
+    while (endpoint
+               .post_get(static_cast<int>(peer), MappedRegion(keys[peer], nullptr).at(0), bytes[peer],
+                         {.completion = &handler})
+               .is_retry())
+      endpoint.progress();
+  }
+  endpoint.wait_until([&] { return ended == 2; });
+  require(outcomes[1] == Outcome::peer_failed, "the get from the dead ended as something else");
+  require(outcomes[2] == Outcome::ok && matches(bytes[2], 2), "the get from the living failed");
+  static_cast<void>(endpoint.send_am(2, over, {}));
+  std::printf("both have ended\n");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -184,6 +229,8 @@ int main(int count, char** arguments) {
     leak(runtime);
   else if (mode == "leave")
     leave(runtime, test::option(count, arguments, "memory", "registered") == "allocated");
+  else if (mode == "compute")
+    compute(runtime, std::stoi(test::option(count, arguments, "seconds", "12")));
   else
     test::fail("one_sided_rank: unknown mode \"" + mode + "\"");
 }
