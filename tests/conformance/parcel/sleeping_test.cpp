@@ -33,27 +33,34 @@ TEST_P(Sleeping, EndsByAWakeUpThatCameBeforeIt) {
 
 WEFT_INSTANTIATE_OVER_PARCELPORTS(Sleeping);
 
-std::binary_semaphore& gate() {
-  static std::binary_semaphore semaphore(0);
-  return semaphore;
+// Of both ranks, which are in one process.
+std::binary_semaphore gate(0), is_blocked(0), is_open(0);
+void open_gate() {
+  gate.release();
+  is_open.release();
 }
-void open_gate() { gate().release(); }
 
 /// Worker 0 blocks its thread, worker 1 has nothing to do, and what ends the block comes to the device of
-/// worker 0, as the thread of the other rank that is no worker sends to that one.
+/// worker 0, as the thread of the other rank that is no worker sends to that one. (Worker 1 looks at it now
+/// and then; if it did not, a thread that stands in for worker 0 would do so, later.)
 TEST(DevicesOfWorkers, AreLookedAtByOthersWhileTheirWorkersBlock) {
   const test::ParcelSettings settings{"", false, Aggregation::adaptive, 2, 2};
   test::run_parcel_ranks(2, settings, [](Runtime& runtime) {
+    if (runtime.rank() == 1) {
+      is_blocked.acquire();
+      runtime.async(0, action<&open_gate>).get();
+      return;
+    }
     std::barrier both(2);
     std::vector<Future<void>> tasks;
-    if (runtime.rank() == 0)
-      for (int task = 0; task < 2; ++task)
-        tasks.push_back(runtime.spawn([&] {
-          both.arrive_and_wait();
-          if (runtime.core().scheduler().worker_number() == 0) gate().acquire();
-        }));
-    else
-      runtime.async(0, action<&open_gate>).get();
+    for (int task = 0; task < 2; ++task)
+      tasks.push_back(runtime.spawn([&] {
+        both.arrive_and_wait();
+        if (runtime.core().scheduler().worker_number() != 0) return;
+        is_blocked.release();
+        gate.acquire();
+      }));
+    is_open.acquire();  // a thread that waits for a task looks at all devices
     for (auto& task : tasks) task.get();
   });
 }
