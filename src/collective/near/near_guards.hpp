@@ -56,7 +56,7 @@ class NearGuards final : public Completion {
   }
   /// Asks again for the alarm that was refused: nothing else would wake a thread that sleeps.
   void keep_alarm() noexcept {
-    if (!has_alarm_.load(std::memory_order_relaxed)) set_alarm();
+    if (is_refused_.load(std::memory_order_relaxed)) set_alarm();
   }
   void end_wait() noexcept { is_waiting_.store(false, std::memory_order_relaxed); }
 
@@ -105,8 +105,9 @@ class NearGuards final : public Completion {
 
   void set_alarm() noexcept {
     if (has_alarm_.exchange(true, std::memory_order_seq_cst)) return;
-    if (!post_alarm_(context_, *this, pause_.load(std::memory_order_relaxed)))
-      has_alarm_.store(false, std::memory_order_relaxed);
+    const bool is_posted = post_alarm_(context_, *this, pause_.load(std::memory_order_relaxed));
+    is_refused_.store(!is_posted, std::memory_order_relaxed);
+    if (!is_posted) has_alarm_.store(false, std::memory_order_relaxed);
   }
   void end_alarm(Outcome outcome) noexcept {
     const std::int64_t pause = pause_.load(std::memory_order_relaxed);
@@ -122,7 +123,8 @@ class NearGuards final : public Completion {
   std::atomic<std::int64_t> pause_{kFirstPause};
   std::atomic<bool> is_waiting_{false};
   std::atomic<bool> has_alarm_{false};
-  std::deque<Guard> guards_;  // which do not move
+  std::atomic<bool> is_refused_{false};  // there is none, as its post was refused
+  std::deque<Guard> guards_;             // which do not move
   std::vector<int> peers_;
   std::atomic<bool> has_ended_{false};
 };

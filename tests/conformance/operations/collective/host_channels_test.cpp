@@ -367,5 +367,16 @@ TEST(NearGuards, ask_again_for_an_alarm_that_was_refused) {
   EXPECT_EQ(alarms.posts, 3) << "nobody waits any more";
 }
 
+TEST(NearGuards, ask_for_no_other_alarm_where_one_cannot_be) {
+  Alarms alarms;
+  collective::NearGuards guards(&Alarms::post, &alarms);
+  guards.begin_wait();
+  Message end;
+  detail::MessageAccess::set_outcome(end, Outcome::peer_failed);
+  guards.signal(end);
+  guards.keep_alarm();
+  EXPECT_EQ(alarms.posts, 1);
+}
+
 }  // namespace
 }  // namespace weft
