@@ -43,9 +43,14 @@ bool use_place_of_rank_0() {
   return std::getenv("MASTER_ADDR") != nullptr && std::getenv("MASTER_PORT") != nullptr;
 }
 
+/// Variables by which weft joins a job whatever RANK says.
+constexpr std::array kLaunchers = {"WEFT_BOOTSTRAP", "PMI_FD", "PMIX_RANK", "SLURM_PROCID"};
+
 /// For a program that LCI would run alone, because nothing tells where rank 0 is.
 void leave_out_rank() {
-  if (std::getenv("RANK") == nullptr || std::getenv("WORLD_SIZE") == nullptr) return;
+  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
+  if (!is_set("RANK") || !is_set("WORLD_SIZE") || std::any_of(kLaunchers.begin(), kLaunchers.end(), is_set))
+    return;
   std::fputs(
       "lci: RANK and WORLD_SIZE are left out of account: "
       "MASTER_ADDR and MASTER_PORT do not tell where rank 0 is\n",

@@ -105,6 +105,9 @@ class Lci(unittest.TestCase):
         result = subprocess.run([program("lci-test-operations")], capture_output=True, text=True, timeout=HANG_GUARD, env=alone)
         self.assertEqual((result.returncode, result.stdout), (0, "ok\n"), result.stderr)
         self.assertEqual(result.stderr, "lci: RANK and WORLD_SIZE are left out of account: MASTER_ADDR and MASTER_PORT do not tell where rank 0 is\n")
+        # Where a launcher tells of the job, they are nobody's business.
+        result = run(2, program("lci-test-turns"), env=alone)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ok\nok\n", ""))
         # With tcp in the list it is a mistake.
         result = subprocess.run([program("lci-test-operations")], capture_output=True, text=True, timeout=HANG_GUARD,
                                 env={**alone, "LCT_PMI_BACKEND": "tcp"})
