@@ -1,6 +1,7 @@
 #include "bindings/mpi/environment/left_behind.hpp"
 
 #include "bindings/mpi/check/handles.hpp"
+#include "bindings/mpi/environment/lifetime.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/partitioned/partitions.hpp"
 #include "bindings/mpi/point_to_point/unmatched.hpp"
@@ -36,6 +37,7 @@ void refuse_what_is_left() {
   wait_for_all_ranks();  // the others have told theirs before this one may end the job
   if (!is_any) return;
   is_checked = false;
+  note_refusal();
   fail(MPI_ERR_PENDING, "the program has left behind what the lines above name (WEFT_MPI_CHECK)");
 }
 

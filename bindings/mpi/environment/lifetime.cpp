@@ -58,7 +58,7 @@ struct Communicators {
 
 std::mutex mutex;
 int users = 0;  // under mutex
-std::atomic<bool> begun{false}, ended{false};
+std::atomic<bool> begun{false}, ended{false}, refused{false};
 std::optional<World> own_world;
 std::optional<Communicators> own_communicators;
 
@@ -95,15 +95,20 @@ void leave_at_exit() noexcept {
 }
 
 /// A program that ends by itself without MPI_Finalize, which it should call: so do some benchmarks when they
-/// have printed their figures. Its status stays its own. Not for a child that the program has forked.
+/// have printed their figures. Its status stays its own. Not for a child that the program has forked. Runs
+/// behind what the program has registered for its exit, and its destructors, which may call MPI_Finalize.
 pid_t begun_by = 0;
-void tell_unfinalized() noexcept {
+[[gnu::destructor]] void tell_unfinalized() noexcept {
   if (has_ended() || world == nullptr || ::getpid() != begun_by) return;
-  std::fprintf(stderr,
-               "weft-mpi: rank %d: the program has ended without MPI_Finalize, which each rank calls before; "
-               "ranks that still need this one fail\n",
-               own_world_rank);
-  if (is_checked) std::_Exit(1);
+  if (!refused.load())
+    std::fprintf(
+        stderr,
+        "weft-mpi: rank %d: the program has ended without MPI_Finalize, which each rank calls before; "
+        "ranks that still need this one fail\n",
+        own_world_rank);
+  if (!is_checked && !refused.load()) return;
+  std::fflush(nullptr);
+  std::_Exit(1);
 }
 
 }  // namespace
@@ -135,8 +140,8 @@ bool has_ended() noexcept { return ended.load(); }
 void note_begin() noexcept {
   begun.store(true);
   begun_by = ::getpid();
-  static_cast<void>(std::atexit(tell_unfinalized));
 }
 void note_end() noexcept { ended.store(true); }
+void note_refusal() noexcept { refused.store(true); }
 
 }  // namespace weft::mpi

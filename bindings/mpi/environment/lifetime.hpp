@@ -17,5 +17,7 @@ void close_library();
 [[nodiscard]] bool has_ended() noexcept;
 void note_begin() noexcept;
 void note_end() noexcept;
+/// MPI_Finalize has refused to end in order, which the program may not take for an end: its process fails.
+void note_refusal() noexcept;
 
 }  // namespace weft::mpi

@@ -200,6 +200,11 @@ class WrongPrograms(unittest.TestCase):
             with self.subTest(name):
                 self.assert_says(self.run_to_end("checked", name, 2, WEFT_MPI_CHECK="1"), *expected)
 
+    def test_a_failure_of_finalize_fails_the_program_that_does_not_look(self):
+        text = self.run_to_end("checked", "leak_not_looked_at", 2, WEFT_MPI_CHECK="1")
+        self.assert_says(text, r"rank 0: MPI_Finalize: 2 requests were never completed or freed")
+        self.assertNotIn("without MPI_Finalize", text)
+
     def test_what_is_left_is_told_without_the_checks(self):
         unmatched = r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on MPI_COMM_WORLD, of 4 bytes\n"
         for name, line in (("unmatched_message", unmatched), ("unmatched_late", unmatched),

@@ -37,6 +37,12 @@ static void leaked_requests(void) {
     MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
 }
+/* MPI_Finalize fails, and the program does not look. */
+static void leak_not_looked_at(void) {
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  leaked_requests();
+}
 static void leaked_handles(void) {
   MPI_Comm first, second;
   MPI_Datatype type;
@@ -149,6 +155,7 @@ static const struct {
     {"other_type", other_type},
     {"other_structure", other_structure},
     {"leaked_requests", leaked_requests},
+    {"leak_not_looked_at", leak_not_looked_at},
     {"leaked_handles", leaked_handles},
     {"unmatched_message", unmatched_message},
     {"unmatched_late", unmatched_late},
