@@ -30,7 +30,7 @@ Task collect_checked(const Channel& channel, const void* sent, MPI_Count sent_co
                      void* received, const Blocks& blocks, Datatype& received_type, int root) {
   const Communicator& communicator = channel.communicator;
   check_root(communicator, root);
-  const bool is_root = communicator.is_inter() ? root == MPI_ROOT : root == communicator.rank;
+  const bool is_root = communicator.is_root(root);
   if (is_root) check_blocks(kReceived, received, blocks, communicator.peers().size(), received_type);
   const bool sends = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(sent);
   if (sends) check_block(kSent, sent, sent_count, sent_type);

@@ -50,8 +50,7 @@ class KeptTypes {
 
 /// The length of an array that counts on the root only.
 [[nodiscard]] inline int length_at_root(const Communicator& communicator, int root) noexcept {
-  if (communicator.is_inter()) return root == MPI_ROOT ? communicator.peers().size() : 0;
-  return root == communicator.rank ? communicator.size : 0;
+  return communicator.is_root(root) ? communicator.peers().size() : 0;
 }
 
 }  // namespace weft::mpi

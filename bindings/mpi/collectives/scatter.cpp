@@ -28,7 +28,7 @@ Task distribute_checked(const Channel& channel, const void* sent, const Blocks& 
                         void* received, MPI_Count received_count, Datatype& received_type, int root) {
   const Communicator& communicator = channel.communicator;
   check_root(communicator, root);
-  const bool is_root = communicator.is_inter() ? root == MPI_ROOT : root == communicator.rank;
+  const bool is_root = communicator.is_root(root);
   if (is_root) check_blocks(kSent, sent, blocks, communicator.peers().size(), sent_type);
   const bool receives = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(received);
   if (receives) check_block(kReceived, received, received_count, received_type);

@@ -32,6 +32,8 @@ struct Communicator : Object {
     return peers().ranks[static_cast<std::size_t>(rank_of_peer)];
   }
   [[nodiscard]] bool is_inter() const noexcept { return remote != nullptr; }
+  /// Whether a collective with this root gathers to this rank, or scatters from it.
+  [[nodiscard]] bool is_root(int root) const noexcept { return root == (is_inter() ? MPI_ROOT : rank); }
   /// The context of collectives, whose messages no receive of the program matches.
   [[nodiscard]] std::uint32_t hidden_context() const noexcept { return context | 1; }
   /// The tag of the next collective, the same on all members. Immediate ones are counted by themselves: so

@@ -48,9 +48,13 @@ inline Datatype& datatype_for(MPI_Datatype datatype, MPI_Count count, const char
     return count == 0 ? byte_type : datatype_of(datatype, argument);
   return *found;
 }
-/// no_type for MPI_DATATYPE_NULL.
+/// no_type for MPI_DATATYPE_NULL, or a null pointer.
 inline Datatype& datatype_if_any(MPI_Datatype datatype) {
-  return datatype == MPI_DATATYPE_NULL ? no_type : datatype_of(datatype, "datatype");
+  return datatype == MPI_DATATYPE_NULL || datatype == nullptr ? no_type : datatype_of(datatype, "datatype");
+}
+/// no_type also where the argument does not count on this rank: it may be anything then.
+inline Datatype& datatype_if(bool counts, MPI_Datatype datatype) {
+  return counts ? datatype_if_any(datatype) : no_type;
 }
 inline Reduction& operation_of(MPI_Op op, const char* argument) {
   auto* const found = find<Reduction>(op);

@@ -52,6 +52,7 @@ OF_ANY_HANDLE = ("Comm_get_name", "Type_get_name")
 # The elements of a datatype: where there are none it may be a null handle.
 COUNTS_OF = {"datatype": "count", "sendtype": "sendcount", "recvtype": "recvcount"}
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
+BUFFERS_OF = {"sendtype": "sendbuf", "recvtype": "recvbuf"}
 COLLECTIVES = ("collectives", "neighbours")
 # Groups whose results are stored through pointers that must be there; elsewhere a pointer may be null, or calls are too short for
 # a test of it.
@@ -97,19 +98,33 @@ def kept(argument, row):
     return f"KeptNumbers({converted(argument)}, {length})"
 
 
+def collective_argument(argument, row):
+    """As converted(), but what does not count on this rank may be anything."""
+    if argument.type != "MPI_Datatype" or row.group != "collectives" or argument.name not in BUFFERS_OF:
+        return converted(argument, LOOSE_OBJECTS)
+    is_at_root = "communicator.is_root(root)"
+    counts = f"{BUFFERS_OF[argument.name]} != MPI_IN_PLACE"
+    if any(each.name == "root" for each in row.arguments):
+        of_root = "sendtype" if "catter" in row.name else "recvtype"
+        counts = is_at_root if argument.name == of_root else f"!{is_at_root} || {counts}"
+    elif argument.name == "recvtype":
+        return converted(argument, LOOSE_OBJECTS)
+    return f"datatype_if({counts}, {argument.name})"
+
+
 def collective_call(row):
     """Collectives are tasks: MPI_Bcast runs one, MPI_Ibcast begins it, MPI_Bcast_init prepares it."""
     given = {"comm", "info", "request"}
-    arguments = [converted(a, LOOSE_OBJECTS) for a in row.arguments if a.name not in given]
+    arguments = [collective_argument(a, row) for a in row.arguments if a.name not in given]
     name = row.name.lower()
     comm = 'communicator_of(comm, "comm")'
     # The program may free its handles before it starts a persistent request, and its arrays before an immediate one ends.
     is_persistent, is_immediate = name.endswith("_init"), row.arguments[-1].name == "request" and not name.endswith("_init")
     if is_persistent or (is_immediate and any(a.array for a in row.arguments)):
-        held = {a.name: f"Held({converted(a, LOOSE_OBJECTS)})" for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
+        held = {a.name: f"Held({collective_argument(a, row)})" for a in row.arguments if a.type in ("MPI_Datatype", "MPI_Op")}
         held |= {a.name: kept(a, row) for a in row.arguments if a.array}
         captures = ", ".join(["=", *(f"{each} = {value}" for each, value in held.items())])
-        arguments = [a.name if a.name in held else converted(a, LOOSE_OBJECTS) for a in row.arguments if a.name not in given]
+        arguments = [a.name if a.name in held else collective_argument(a, row) for a in row.arguments if a.name not in given]
         base = name[:-5] if is_persistent else name[1:]
         make = f"[{captures}](Channel channel) {{ return {base}({', '.join(['channel', *arguments])}); }}"
         if is_immediate:
@@ -177,7 +192,7 @@ def collective_check(row):
         amount = "amount_of(recvcount, recvtype)" if "recvtype" in names else "amount_of(recvcount, datatype)"
     elif base in ("gather", "scatter"):
         at_root, elsewhere = ("recv", "send") if base == "gather" else ("send", "recv")
-        amount = (f"communicator.rank == root ? amount_of({at_root}count, {at_root}type) "
+        amount = (f"communicator.is_root(root) ? amount_of({at_root}count, {at_root}type) "
                   f": amount_of({elsewhere}count, {elsewhere}type)")
     operation = 'find<Reduction>(op)' if "op" in names else "nullptr"
     return f"{{{'root' if 'root' in names else '-1'}, {amount}, {operation}}}"
