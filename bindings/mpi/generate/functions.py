@@ -1,9 +1,9 @@
 """The table of MPI's functions (bindings/mpi/table/*.txt), read.
 
 A row is a function: its name, what is there, and its arguments in C. `here` is implemented, `missing` answers
-MPI_ERR_UNSUPPORTED_OPERATION, `plain` is implemented and can neither fail nor needs its arguments checked. A result other than int
-stands before the name: "double:Wtime". Four words stand for a type that has a large-count twin, which makes the function with the
-suffix _c:
+MPI_ERR_UNSUPPORTED_OPERATION, `plain` is implemented and neither needs its arguments checked nor reports failures, a code of the
+tool interface (T_ERR_...) is what the call always answers. A result other than int stands before the name: "double:Wtime". Four words
+stand for a type that has a large-count twin, which makes the function with the suffix _c:
 
     COUNT    int, MPI_Count      checked: 0 or more, unless it is an array
     SIGNED   int, MPI_Count      any value
@@ -71,8 +71,8 @@ def read_argument(text, where):
 
 def read_row(line, group, where):
     fields = line.split(None, 2)
-    if len(fields) != 3 or fields[1] not in STATES:
-        raise ValueError(f"{where}: a row is a name, one of {', '.join(STATES)}, and the arguments; found: {line}")
+    if len(fields) != 3 or not (fields[1] in STATES or fields[1].startswith("T_ERR_")):
+        raise ValueError(f"{where}: a row is a name, one of {', '.join(STATES)} or a code T_ERR_..., and the arguments; found: {line}")
     name, state, arguments = fields
     result, _, name = name.rpartition(":")
     listed = [] if arguments == "void" else [read_argument(text.strip(), where) for text in arguments.split(",")]

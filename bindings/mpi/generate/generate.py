@@ -205,10 +205,12 @@ def entry(row, large):
     if row.state == "plain":
         call = f"{row.name.lower()}({', '.join(a.name for a in row.arguments if a.name)})"
         return f"{row.result} P{full}({arguments}) {{ return weft::mpi::{call}; }}\n{weak}\n"
+    unnamed = ", ".join(a.declared(large, False) for a in row.arguments) or "void"
+    if row.state.startswith("T_ERR_"):
+        return f"{row.result} P{full}({unnamed}) {{ return weft::mpi::answer_of_tools(MPI_{row.state}); }}\n{weak}\n"
     handle, kind = owner(row)
     report = f'report_{kind}("{full}", {handle})' if handle else f'report("{full}")'
     if row.state == "missing":
-        unnamed = arguments if handle or not row.arguments else ", ".join(a.declared(large, False) for a in row.arguments)
         if handle:
             unnamed = ", ".join(a.declared(large, a.name == handle.split()[0]) for a in row.arguments)
         missing = report.replace("report", "missing", 1)
@@ -245,8 +247,8 @@ def markdown(groups):
     lines = ["| group | there | missing |", "|---|---|---|"]
     for group, rows in groups.items():
         cells = []
-        for states in (("here", "plain"), ("missing",)):
-            names = [f"`{row.name}`" for row in rows if row.state in states]
+        for is_missing in (False, True):
+            names = [f"`{row.name}`" for row in rows if (row.state == "missing") == is_missing]
             cells.append(", ".join(names) or "–")
         lines.append(f"| {group.replace('_', ' ')} | {cells[0]} | {cells[1]} |")
     functions_of = [name for rows in groups.values() for row in rows if row.state != "missing" for name in row.names()]
