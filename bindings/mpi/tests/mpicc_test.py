@@ -20,10 +20,14 @@ class Mpicc(unittest.TestCase):
             self.assertRegex(shown, r"^cc -I.* -O2 program\.c -L\S+ -Wl,-rpath,\S+ -lmpi_abi$")
 
     def test_its_parts_are_shown(self):
-        for option in ("-showme:compile", "--showme:compile", "-compile-info", "-compile_info"):
-            self.assertRegex(self.said(option), r"^cc -I\S+( -I\S+)*$")
-        for option in ("-showme:link", "--showme:link", "-link-info", "-link_info"):
-            self.assertRegex(self.said(option), r"^cc -L\S+ -Wl,-rpath,\S+ -lmpi_abi$")
+        for options, compiler in (("-compile-info", "-compile_info"), "cc "), (("-showme:compile", "--showme:compile"), ""):
+            for option in options:
+                self.assertRegex(self.said(option), rf"^{compiler}-I\S+( -I\S+)*$")
+        for options, compiler in (("-link-info", "-link_info"), "cc "), (("-showme:link", "--showme:link"), ""):
+            for option in options:
+                self.assertRegex(self.said(option), rf"^{compiler}-L\S+ -Wl,-rpath,\S+ -lmpi_abi$")
+        self.assertEqual(self.said("--showme:command"), "cc")
+        self.assertRegex(self.said("--showme:version"), r"weft .*\d+\.\d+")
         for folder in self.said("--showme:incdirs").split():
             self.assertTrue(Path(folder).is_dir(), folder)
         self.assertTrue(Path(self.said("--showme:libdirs"), "libmpi_abi.so").exists())
@@ -35,6 +39,17 @@ class Mpicc(unittest.TestCase):
             program = Path(folder, "with a blank")
             self.said("-cc=gcc", "-o", program, SOURCE)
             self.assertTrue(program.exists())
+
+    def test_flags_serve_the_compiler_itself(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder, "say")
+            subprocess.run(["cc", *self.said("--showme:compile").split(), "-o", program, SOURCE, *self.said("--showme:link").split()], check=True)
+            self.assertTrue(program.exists())
+
+    def test_all_names_of_the_compiler_for_cpp(self):
+        for name in ("mpic++", "mpicxx", "mpiCC"):
+            shown = subprocess.run([BIN / name, "-show"], capture_output=True, text=True, timeout=120, check=True).stdout
+            self.assertRegex(shown, r"^c\+\+ -I")
 
 
 if __name__ == "__main__":

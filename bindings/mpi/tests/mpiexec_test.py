@@ -32,13 +32,20 @@ class Mpiexec(unittest.TestCase):
         return f"{rank} of {size}, program {program} in {folder or self.folder}: A={a} B={b}" + "".join(f" [{word}]" for word in words)
 
     def test_ranks_and_arguments(self):
-        for option in ("-n", "-np", "--np"):
+        for option in ("-n", "--n", "-np", "--np"):
             self.assertEqual(self.said(option, "2", "--oversubscribe", self.say, "it's", "a b", ":x"),
                              [self.line(rank, 2, words=("it's", "a b", ":x")) for rank in range(2)])
         self.assertEqual(self.said(self.say), [self.line(0, 1)])
 
     def test_variables(self):
         self.assertEqual(self.said("-genv", "A", "b c", "-x", "B", "-n", "1", self.say, B="7"), [self.line(0, 1, a="b c", b="7")])
+        self.assertEqual(self.said("-genv", "A=b c", "-env", "B=7", "-n", "1", self.say), [self.line(0, 1, a="b c", b="7")])
+
+    def test_options_that_change_nothing_here(self):
+        for options in (("-v",), ("--nooversubscribe",), ("--bynode",), ("--display-map",), ("-print-rank-map",), ("--cpus-per-rank", "1"),
+                        ("--bind-to", "socket"), ("-bind-to", "hwthread")):
+            with self.subTest(options):
+                self.assertEqual(self.said(*options, "-n", "2", self.say), [self.line(rank, 2) for rank in range(2)])
 
     def test_several_programs(self):
         expected = [self.line(0, 3, a="it's", words=["x y"]), self.line(1, 3, a="it's", words=["x y"]), self.line(2, 3, 1, b="2", folder="/")]
@@ -61,6 +68,9 @@ class Mpiexec(unittest.TestCase):
                                 (("-n", "1", self.say, ":"), "mpiexec: no program is given"),
                                 (("-n",), "mpiexec: option -n needs a value"),
                                 (("-machinefile", "none", self.say), "mpiexec: the file of hosts none cannot be read"),
+                                (("-bind-to", "user:0", self.say), "mpiexec: -bind-to user:0: none, core, hwthread, l3cache, numa, socket, package and "
+                                 "board are known"),
+                                (("-genv", "A"), "mpiexec: option -genv needs a name and a value"),
                                 (("--no-such", self.say), "mpiexec: option --no-such is not known; docs/guide/bindings/mpi.md has those that are")):
             result = self.mpiexec(*arguments)
             self.assertEqual((result.returncode, result.stderr.strip()), (2, line))
