@@ -6,6 +6,7 @@
 #include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/operations/operation.hpp"
 #include "bindings/mpi/requests/start.hpp"
+#include "bindings/mpi/transport/cut_message.hpp"
 
 #include <atomic>
 
@@ -101,6 +102,11 @@ class Exchange final : public RequestOwner {
   void finish(Request& request) noexcept override;
 
  private:
+  class Cut;
+  /// Whether the message to or from a member travels in pieces.
+  [[nodiscard]] CutMessage cut_of(MPI_Count count, const Datatype& type, int member) const;
+  /// One of the messages for which `pending_` stands has ended.
+  void end(int error) noexcept;
   [[gnu::cold]] void note(int error) noexcept;
   [[noreturn, gnu::cold]] void fail() const;
   /// Whether the others have been told of a failure: they wait for nothing more, and nothing more is awaited.

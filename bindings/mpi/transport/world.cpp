@@ -3,6 +3,7 @@
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 namespace weft::mpi {
@@ -19,11 +20,20 @@ std::vector<AttributeSetting> settings() {
   if (std::getenv("WEFT_REQUESTS") == nullptr) all.push_back({"requests", "4096"});
   return all;
 }
+World::Streams streams_of(const Runtime& runtime) {
+  const std::string_view network = runtime.network();
+  if (network == "tcp") return World::Streams::everywhere;
+  if (network == "mixed" && runtime.attribute("remote_network") == std::string_view("tcp"))
+    return World::Streams::between_hosts;
+  return World::Streams::none;
+}
 }  // namespace
 
 World::World()
     : runtime({.attributes = settings(), .name = "weft-mpi"}),
       engine(runtime, {.id = kEngine, .order = MatchOrder::ordered}),
-      endpoint(runtime) {}
+      endpoint(runtime),
+      streams(streams_of(runtime)),
+      packet_bytes(runtime.device_limits().packet_bytes) {}
 
 }  // namespace weft::mpi
