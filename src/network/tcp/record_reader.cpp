@@ -22,9 +22,19 @@ bool is_whole(const Connection& connection, const Record& record) noexcept {
 
 }  // namespace
 
+/// What comes next comes to where the last messages have been read, which is in the cache; by now they have
+/// been delivered, as a rule.
+void RecordReader::rewind(Connection& connection) noexcept {
+  // Pairs with the release of threads that have delivered messages of the chunk.
+  if (connection.begin == connection.end && connection.landing.left == 0 && connection.landing.padding == 0 &&
+      connection.chunk->users.load(std::memory_order_acquire) == 1)
+    connection.begin = connection.end = 0;
+}
+
 /// Makes room for a read, and for the whole of the record that has come in part. Returns false when there is
 /// no memory: the bytes wait in the kernel.
 bool RecordReader::make_room(Connection& connection) noexcept {
+  rewind(connection);
   if (kChunkBytes - connection.end >= kLeastRoom) return true;
   const std::size_t size = connection.end - connection.begin;
   std::byte* const part = connection.chunk->bytes.get() + connection.begin;
@@ -82,9 +92,6 @@ void RecordReader::take_records(Connection& connection, session::SessionDevice& 
     connection.landing.padding -= skipped;
     if (connection.landing.padding != 0 || !take_record(connection, device)) break;
   }
-  if (connection.is_open() && connection.begin == connection.end && connection.landing.left == 0 &&
-      connection.landing.padding == 0 && connection.chunk->users.load(std::memory_order_acquire) == 1)
-    connection.begin = connection.end = 0;
 }
 
 bool RecordReader::take_record(Connection& connection, session::SessionDevice& device) noexcept {

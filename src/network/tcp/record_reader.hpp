@@ -35,6 +35,7 @@ class RecordReader {
   /// Returns false when the record is not whole, or the connection is lost.
   bool take_record(Connection& connection, session::SessionDevice& device) noexcept;
   bool take_message(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
+  static void rewind(Connection& connection) noexcept;
   [[nodiscard]] bool make_room(Connection& connection) noexcept;
 
   const EndpointContext& context_;
