@@ -1,7 +1,7 @@
 /* ranks: 2 3
    Collectives whose messages are somewhat longer than a packet, which travel in pieces between hosts: of each
-   length around the ends of what is cut, with datatypes that differ between the ranks, and below addresses that
-   begin at MPI_BOTTOM. */
+   length around the ends of what is cut, with datatypes that differ between the ranks, and below addresses
+   that begin at MPI_BOTTOM. */
 #include "check.h"
 
 #include <stdint.h>
