@@ -1,5 +1,6 @@
 #include "network/mixed/mixed_network.hpp"
 
+#include "network/lasting_memory.hpp"
 #include "network/mixed/mixed_port.hpp"
 
 #include <algorithm>
@@ -33,10 +34,16 @@ std::size_t MixedNetwork::reclaim_packets(std::span<std::uint32_t> indices) noex
   return count + (count < indices.size() ? remote_->reclaim_packets(indices.subspan(count)) : 0);
 }
 
-/// The memory belongs to the local network; for the remote one it is like memory of the program. The keys
-/// that travel are those of the remote network: a local one that mapped memory needs none.
+/// The memory belongs to the local network; for the remote one it is like memory of the program, but for
+/// addresses that the local one can keep. The keys that travel are those of the remote network: a local one
+/// that mapped memory needs none.
 RegionKeys MixedNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
-  const RegionKeys keys = remote_->register_memory(name, memory, false);
+  auto* const keeper = allocated ? dynamic_cast<KeepsAddresses*>(local_.get()) : nullptr;
+  auto* const reacher = dynamic_cast<ReachesLastingMemory*>(remote_.get());
+  const bool lasts = keeper != nullptr && reacher != nullptr;
+  if (lasts) keeper->keep_addresses(name);
+  const RegionKeys keys = lasts ? reacher->register_lasting_memory(name, memory)
+                                : remote_->register_memory(name, memory, false);
   static_cast<void>(local_->register_memory(name, memory, allocated));
   return keys;
 }

@@ -125,9 +125,14 @@ Capabilities OfiNetwork::capabilities() const noexcept {
 /// Only memory of weft's own: a provider with sockets may go on to store what a peer has put in part after
 /// the region has ended, and then the program could use its memory for something else.
 RegionKeys OfiNetwork::register_memory(RegionName name, std::span<std::byte> memory, bool allocated) {
-  RegionKeys keys = SessionNetwork::register_memory(name, memory, allocated);
+  return allocated ? register_lasting_memory(name, memory)
+                   : SessionNetwork::register_memory(name, memory, false);
+}
+
+RegionKeys OfiNetwork::register_lasting_memory(RegionName name, std::span<std::byte> memory) {
+  RegionKeys keys = SessionNetwork::register_memory(name, memory, true);
   AccessDomain* const accesses = resources_->accesses.get();
-  if (!allocated || memory.empty() || accesses == nullptr) return keys;
+  if (memory.empty() || accesses == nullptr) return keys;
   try {
     accesses->add(name, memory);
     keys.key = region_key(name);
@@ -141,7 +146,8 @@ RegionKeys OfiNetwork::register_memory(RegionName name, std::span<std::byte> mem
 
 void OfiNetwork::release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept {
   AccessDomain* const accesses = resources_->accesses.get();
-  if (accesses != nullptr && accesses->remove(name))
+  const bool was_reached = accesses != nullptr && accesses->remove(name);
+  if (was_reached && allocated)
     base::RetiredRanges::of_process().retire(memory.data(), memory.size());
   else
     SessionNetwork::release_memory(name, memory, allocated);

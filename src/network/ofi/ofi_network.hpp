@@ -1,6 +1,7 @@
 // Ranks connected through libfabric, with a provider of the host.
 #pragma once
 
+#include "network/lasting_memory.hpp"
 #include "network/ofi/ofi_endpoint.hpp"
 #include "network/session/session_network.hpp"
 
@@ -20,7 +21,7 @@ struct Resources {
   session::Devices devices;
 };
 
-class OfiNetwork final : public session::SessionNetwork {
+class OfiNetwork final : public session::SessionNetwork, public ReachesLastingMemory {
  public:
   /// `copier` keeps payloads beyond the quota of receive buffers that messages may hold; it must outlive the
   /// network. Throws weft::Error.
@@ -31,6 +32,7 @@ class OfiNetwork final : public session::SessionNetwork {
   [[nodiscard]] const char* name() const noexcept override { return "ofi"; }
   [[nodiscard]] Capabilities capabilities() const noexcept override;
   RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
+  RegionKeys register_lasting_memory(RegionName name, std::span<std::byte> memory) override;
   void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
   [[nodiscard]] PacketMemory packet_memory() const noexcept override { return resources_->packets.layout(); }
   std::size_t reclaim_packets(std::span<std::uint32_t> indices) noexcept override {

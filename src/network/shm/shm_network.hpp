@@ -3,6 +3,7 @@
 
 #include "base/attributes.hpp"
 #include "bootstrap/bootstrap.hpp"
+#include "network/lasting_memory.hpp"
 #include "network/network.hpp"
 #include "network/shm/memory/remote_windows.hpp"
 #include "network/shm/port/port.hpp"
@@ -13,7 +14,7 @@
 
 namespace weft::network::shm {
 
-class ShmNetwork final : public Network {
+class ShmNetwork final : public Network, public KeepsAddresses {
  public:
   /// `copier` keeps payloads that exceed the quota of their sender; it must outlive the network.
   ShmNetwork(bootstrap::Bootstrap& bootstrap, const base::Attributes& attributes,
@@ -32,6 +33,7 @@ class ShmNetwork final : public Network {
   RegionKeys register_memory(RegionName name, std::span<std::byte> memory, bool allocated) override;
   void release_memory(RegionName name, std::span<std::byte> memory, bool allocated) noexcept override;
   std::optional<detail::DirectWindow> map_memory(int peer, const RemoteMemory& memory) override;
+  void keep_addresses(RegionName name) noexcept override { memory_->mapping(name)->keep_addresses(); }
   std::unique_ptr<Port> open_port(std::uint32_t index, detail::DevicePath& path) override;
   void publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept override;
   void peer_departed(int peer) noexcept override;

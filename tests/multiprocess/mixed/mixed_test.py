@@ -42,6 +42,17 @@ class MixedOverTcpTest(unittest.TestCase):
                 result = self.run_mixed(ranks, ring, **PAIRS)
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, f"{1000 * ranks} hops\n", ""))
 
+    def test_large_puts_and_gets_need_no_messages(self):
+        result = self.run_mixed(4, program("one_sided_rank"), "ways", **PAIRS)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        self.assertEqual(result.stdout, "0 accesses by messages\n" * 4)
+
+    def test_regions_are_reached_and_end(self):
+        for arguments in (("exchange", "--by", "key"), ("forge",), ("leave", "--memory", "allocated")):
+            with self.subTest(arguments=arguments):
+                result = self.run_mixed(4, program("one_sided_rank"), *arguments, **PAIRS)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
     def test_each_rank_tells_by_which_network_it_reaches_a_peer_and_why(self):
         result = self.run_mixed(4, program("messages_rank"), "all-sizes", WEFT_LOG="mixed=info", **PAIRS)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -156,6 +156,24 @@ void leak(Runtime& runtime) {
   require(open_descriptors() <= before, "descriptors stay open");
 }
 
+/// Every rank puts a block into every rank and gets it back; tells how many of these went by messages.
+void tell_ways(Runtime& runtime) {
+  Endpoint endpoint(runtime);
+  ProgressThread progress(runtime);
+  const MemoryRegion region =
+      MemoryRegion::allocate(runtime, static_cast<std::size_t>(runtime.size()) * kBlock);
+  const auto source = payload(kBlock, static_cast<std::uint64_t>(runtime.rank()));
+  for (const RemoteRegion& key : share(runtime, region)) {
+    const MappedRegion unmapped(key, nullptr);
+    const auto place = unmapped.at(static_cast<std::uint64_t>(runtime.rank()) * kBlock);
+    std::vector<std::byte> back(kBlock);
+    require(endpoint.put(key.rank, place, source) == Outcome::ok, "a put failed");
+    require(endpoint.get(key.rank, place, back) == Outcome::ok && back == source, "a get failed");
+  }
+  runtime.barrier();
+  std::printf("%d accesses by messages\n", static_cast<int>(runtime.counters().accesses_by_messages));
+}
+
 /// Rank 1 leaves while the others put into it.
 void leave(Runtime& runtime, bool is_allocated) {
   std::vector<std::byte> memory(kBlock);
@@ -227,6 +245,8 @@ int main(int count, char** arguments) {
     forge(runtime);
   else if (mode == "leak")
     leak(runtime);
+  else if (mode == "ways")
+    tell_ways(runtime);
   else if (mode == "leave")
     leave(runtime, test::option(count, arguments, "memory", "registered") == "allocated");
   else if (mode == "compute")
