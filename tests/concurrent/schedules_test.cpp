@@ -81,6 +81,43 @@ TEST(IndexPool, gives_each_index_to_one_owner_under_all_schedules) {
   });
 }
 
+TEST(IndexPool, gives_indices_that_were_never_taken_to_one_owner_under_all_schedules) {
+  WEFT_NEEDS_FIBERS();
+  constexpr std::uint32_t kCount = 5;
+  expect_sound([](Schedule& schedule) {
+    concurrent::IndexPool<model::Atomic> pool(kCount);
+    Cell<int> owned[kCount];
+    bool taken[kCount] = {};
+    const auto take = [&] {
+      const std::uint32_t index = pool.take();
+      if (index == pool.kNone) return index;
+      if (index >= kCount || taken[index]) schedule.report("an index has two owners");
+      taken[index] = true;
+      owned[index] = owned[index] + 1;
+      return index;
+    };
+    const auto put = [&](std::uint32_t index) {
+      if (index == pool.kNone) return;
+      taken[index] = false;
+      pool.put(index);
+    };
+    // Each holds an index while it takes another one, so that some takes meet indices that were put back.
+    const auto use = [&] {
+      const std::uint32_t first = take();
+      for (int round = 0; round < 2; ++round) put(take());
+      put(first);
+    };
+    schedule.run({use, use, use});
+    bool rest[kCount] = {};
+    for (std::uint32_t count = 0; count < kCount; ++count) {
+      const std::uint32_t index = pool.take();
+      if (index >= kCount || rest[index]) return schedule.report("an index is lost or there twice");
+      rest[index] = true;
+    }
+    if (pool.take() != pool.kNone) schedule.report("there are more indices than the capacity");
+  });
+}
+
 TEST(MpscList, hands_over_every_item_once_under_all_schedules) {
   WEFT_NEEDS_FIBERS();
   struct Item {
