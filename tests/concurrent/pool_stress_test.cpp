@@ -1,5 +1,6 @@
 // Pools of packets and of records under real threads that come, use, idle and end.
 #include "core/matching/table/record_pool.hpp"
+#include "core/memory/indexed_records.hpp"
 #include "core/packet/packet_pool.hpp"
 #include "support/packet_network.hpp"
 
@@ -27,6 +28,41 @@ void in_threads(int count, const Part& part) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < count; ++thread) threads.emplace_back([&, thread] { part(thread); });
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(IndexedRecordsStress, shows_only_whole_records_while_others_make_them) {
+  struct Record {
+    std::uint32_t index = 0;
+    int uses = 0;  // plain: a second owner is a race
+    std::atomic<int> mark{7};
+  };
+  constexpr std::uint32_t kCapacity = 4096;
+  core::IndexedRecords<Record> records(kCapacity, "a test");
+  std::atomic<int> holding{kPoolThreads};
+  in_threads(kPoolThreads + 1, [&](int thread) {
+    if (thread == kPoolThreads) {
+      while (holding != 0)
+        for (const Record& record : records) ASSERT_EQ(record.mark, 7);
+      return;
+    }
+    std::vector<Record*> held;
+    for (std::uint32_t count = 0; count < kCapacity / kPoolThreads; ++count) {
+      Record* const record = records.take();
+      ASSERT_NE(record, nullptr);
+      ++record->uses;
+      held.push_back(record);
+      ASSERT_EQ(records.find(record->index), record);
+      if (count % 3 == 0) {
+        records.put(*held.front());
+        held.erase(held.begin());
+      }
+    }
+    for (Record* const record : held) records.put(*record);
+    --holding;
+  });
+  int uses = 0;
+  for (const Record& record : records) uses += record.uses;
+  EXPECT_EQ(uses, static_cast<int>(kCapacity));
 }
 
 TEST(PacketPoolStress, gives_each_packet_to_one_owner_while_there_are_too_few) {

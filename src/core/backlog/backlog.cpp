@@ -29,17 +29,9 @@ Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool 
       peer_limit_(peer_limit),
       grows_(grows),
       device_number_(device_number),
-      records_(limit * 3 + 2 * share(limit, MessageClass::bulk)),
-      free_(records_),
-      posts_(records_),
+      posts_(limit * 3 + 2 * share(limit, MessageClass::bulk), "refused posts"),
       peers_(new PeerQueue[static_cast<std::size_t>(ranks)]),
       ranks_(ranks) {}
-
-Backlog::Records::~Records() {
-  for (std::uint32_t index = 0; index < count_; ++index)
-    if (is_made_[index]) std::destroy_at(&places_[index]);
-  std::allocator<PendingPost>().deallocate(places_, count_);
-}
 
 Backlog::~Backlog() {
   if (grows_ && !empty()) take_out([](const PendingPost&) { return true; }, [](PendingPost&) {});
@@ -71,8 +63,7 @@ PendingPost* Backlog::take_record(int peer, bool from_handler, MessageClass mess
           : queue.count.load(std::memory_order_relaxed) >= share(peer_limit_, message_class) ||
                 requests_of(message_class) >= share(limit_, message_class))
     return nullptr;
-  const std::uint32_t index = free_.take();
-  return index == concurrent::IndexPool<>::kNone ? nullptr : &posts_.at(index);
+  return posts_.take();
 }
 
 Completion*& completion_of(PendingPost& post) noexcept {
@@ -115,7 +106,7 @@ void Backlog::release(PendingPost& post, PeerQueue& queue) noexcept {
   if (post.index == PendingPost::kOwnMemory)
     delete &post;
   else
-    free_.put(post.index);
+    posts_.put(post);
 }
 
 Status Backlog::retry_list(List& list, PeerQueue& queue, PostRetry& retry, Caller caller,

@@ -1,10 +1,10 @@
 // Operations that the network refused and that are queued for retry, per peer.
 #pragma once
 
-#include "concurrent/index_pool.hpp"
 #include "concurrent/mpsc_list.hpp"
 #include "core/backlog/caller.hpp"
 #include "core/diagnosis/pending.hpp"
+#include "core/memory/indexed_records.hpp"
 
 #include <weft/detail/atomic_update.hpp>
 #include <weft/message.hpp>
@@ -180,32 +180,6 @@ class Backlog {
     }
   };
 
-  /// Records by index, each made when it is first taken: a device to which nothing is refused touches none of
-  /// this memory.
-  class Records {
-   public:
-    explicit Records(std::uint32_t count)
-        : is_made_(new bool[count]()),
-          places_(std::allocator<PendingPost>().allocate(count)),
-          count_(count) {}
-    ~Records();
-    Records(const Records&) = delete;
-    Records& operator=(const Records&) = delete;
-    /// By the owner of the index.
-    [[nodiscard]] PendingPost& at(std::uint32_t index) noexcept {
-      if (!is_made_[index]) {
-        (new (&places_[index]) PendingPost)->index = index;
-        is_made_[index] = true;
-      }
-      return places_[index];
-    }
-
-   private:
-    const std::unique_ptr<bool[]> is_made_;
-    PendingPost* const places_;
-    const std::uint32_t count_;
-  };
-
   [[nodiscard]] static std::uint32_t share(std::uint32_t limit, MessageClass message_class) noexcept {
     return message_class == MessageClass::normal ? limit : limit / 4 + 1;
   }
@@ -221,9 +195,7 @@ class Backlog {
   const std::uint32_t peer_limit_;
   const bool grows_;
   const std::uint32_t device_number_;
-  const std::uint32_t records_;
-  concurrent::IndexPool<> free_;
-  Records posts_;
+  IndexedRecords<PendingPost> posts_;
   std::unique_ptr<PeerQueue[]> peers_;
   const int ranks_;
   concurrent::MpscList<PendingPost> list_;

@@ -4,7 +4,7 @@
 #include "concurrent/backoff.hpp"
 #include "concurrent/racy_read.hpp"
 #include "core/matching/table/match_link.hpp"
-#include "core/matching/table/zeroed_memory.hpp"
+#include "core/memory/zeroed_memory.hpp"
 
 #include <weft/detail/bias.hpp>
 

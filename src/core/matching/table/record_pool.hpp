@@ -2,7 +2,7 @@
 #pragma once
 
 #include "concurrent/thread_number.hpp"
-#include "core/matching/table/zeroed_memory.hpp"
+#include "core/memory/zeroed_memory.hpp"
 
 #include <algorithm>
 #include <atomic>

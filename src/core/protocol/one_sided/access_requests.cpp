@@ -27,18 +27,14 @@ AccessRequests::AccessRequests(const Context& context, OneSidedCounts& counts)
     : context_(context),
       counts_(counts),
       sizes_(context),
-      free_requests_(context.requests),
-      requests_(new Request[context.requests]),
-      flushes_(context.ranks) {
-  for (std::uint32_t index = 0; index < context.requests; ++index) requests_[index].index = index;
-}
+      requests_(context.requests, "accesses in progress"),
+      flushes_(context.ranks) {}
 
 AccessRequest* AccessRequests::take(const OneSidedAccess& access, const AccessOrigin& origin) noexcept {
-  const std::uint32_t index = free_requests_.take();
-  if (index == concurrent::IndexPool<>::kNone) return nullptr;
-  used_requests_.note(index);
+  Request* const taken = requests_.take();
+  if (taken == nullptr) return nullptr;
   detail::NamedCompletion::note_named_by(access.options.completion, context_.device_number);
-  Request& request = requests_[index];
+  Request& request = *taken;
   request.epoch = origin.epoch;
   request.from_handler = origin.caller.from_handler;
   request.by_messages = request.signals = request.is_signalled = false;
@@ -55,7 +51,7 @@ AccessRequest* AccessRequests::take(const OneSidedAccess& access, const AccessOr
   }
   request.update = access.update;
   request.options = access.options;
-  context_.trace(TraceEvent::Phase::begin, traced_name(access.operation), access.peer, access.size, index);
+  context_.trace(TraceEvent::Phase::begin, traced_name(access.operation), access.peer, access.size, request.index);
   request.sent = 0;
   request.piece = access.operation == Operation::get ? sizes_.get : sizes_.put;
   counts_.outstanding.fetch_add(1, std::memory_order_relaxed);
@@ -72,7 +68,7 @@ void AccessRequests::free(Request& request) noexcept {
                  request.index);
   const std::uint64_t generation = request.word.load(std::memory_order_relaxed) >> 32;
   request.word.store((generation + 1) << 32, std::memory_order_release);
-  free_requests_.put(request.index);
+  requests_.put(request);
   counts_.outstanding.fetch_sub(1, std::memory_order_release);
 }
 

@@ -4,10 +4,9 @@
 // lost peers), expiry.cpp (deadlines, objects that are destroyed), report.cpp (for explanations).
 #pragma once
 
-#include "concurrent/high_water.hpp"
-#include "concurrent/index_pool.hpp"
 #include "core/backlog/caller.hpp"
 #include "core/deadline/deadlines.hpp"
+#include "core/memory/indexed_records.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/access_request.hpp"
 #include "core/protocol/one_sided/flush.hpp"
@@ -16,7 +15,6 @@
 #include <weft/status.hpp>
 
 #include <atomic>
-#include <memory>
 
 namespace weft::core {
 
@@ -104,9 +102,7 @@ class AccessRequests {
   const Context& context_;
   OneSidedCounts& counts_;
   const PieceSizes sizes_;
-  concurrent::IndexPool<> free_requests_;
-  concurrent::HighWater used_requests_;
-  std::unique_ptr<Request[]> requests_;
+  IndexedRecords<Request> requests_;
   Flushes flushes_;
   std::atomic<std::uint32_t> waiting_{0};  // requests that are carried out by messages
   std::atomic<bool> has_expired_{false};   // some accesses have expired, and answers to them may still arrive

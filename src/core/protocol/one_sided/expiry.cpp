@@ -19,8 +19,7 @@ WEFT_READS_RACILY bool AccessRequests::is_due(const Request& request, const Due&
 void AccessRequests::expire(const Due& due) noexcept {
   using namespace request_word;
   if (counts_.outstanding.load(std::memory_order_relaxed) == 0) return;
-  for (std::uint32_t index = 0; index < context_.requests; ++index) {
-    Request& request = requests_[index];
+  for (Request& request : requests_) {
     // Pairs with the release in take().
     std::uint64_t word = request.word.load(std::memory_order_acquire);
     const std::uint32_t generation = generation_of(word);
@@ -52,8 +51,7 @@ void AccessRequests::reject_unknown(const Message& arrival, const char* what, st
 
 WEFT_READS_RACILY bool AccessRequests::may_name(const Completion& object) const noexcept {
   if (counts_.outstanding.load(std::memory_order_relaxed) == 0) return false;
-  for (std::uint32_t index = 0; index < used_requests_.value(); ++index) {
-    const Request& request = requests_[index];
+  for (const Request& request : requests_) {
     if (concurrent::racy_read(request.options.completion) == &object &&
         (request.word.load(std::memory_order_relaxed) & request_word::kUnderWay) != 0)
       return true;
@@ -62,8 +60,7 @@ WEFT_READS_RACILY bool AccessRequests::may_name(const Completion& object) const 
 }
 
 WEFT_READS_RACILY void AccessRequests::forget_object(const Completion& object, Orphans& instead) noexcept {
-  for (std::uint32_t index = 0; index < used_requests_.value(); ++index) {
-    Request& request = requests_[index];
+  for (Request& request : requests_) {
     if (concurrent::racy_read(request.options.completion) != &object ||
         (request.word.load(std::memory_order_acquire) & request_word::kUnderWay) == 0)
       continue;

@@ -7,8 +7,7 @@ namespace weft::core {
 /// Reads records of other threads without owning them; see Rendezvous::describe().
 WEFT_READS_RACILY void AccessRequests::describe(PendingList& list) const noexcept {
   using namespace request_word;
-  for (std::uint32_t index = 0; index < context_.requests; ++index) {
-    const Request& request = requests_[index];
+  for (const Request& request : requests_) {
     // Pairs with the release in take().
     const std::uint64_t word = request.word.load(std::memory_order_acquire);
     if ((word & kUnderWay) == 0) continue;
@@ -25,7 +24,7 @@ WEFT_READS_RACILY void AccessRequests::describe(PendingList& list) const noexcep
     operation.moved = concurrent::racy_read(request.sent);
     operation.completion = concurrent::racy_read(request.options.completion);
     operation.device = static_cast<std::int32_t>(context_.device);
-    operation.identity = std::uint64_t{index} << 32 | generation_of(word);
+    operation.identity = std::uint64_t{request.index} << 32 | generation_of(word);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (generation_of(request.word.load(std::memory_order_relaxed)) == generation_of(word))
       list.add(operation);

@@ -5,8 +5,9 @@ namespace weft::core {
 
 AccessRequest* AccessRequests::claim(RequestName name, int peer, Operation operation) noexcept {
   using namespace request_word;
-  if (name.index >= context_.requests) return nullptr;
-  Request& request = requests_[name.index];
+  Request* const named = requests_.find(name.index);
+  if (named == nullptr) return nullptr;
+  Request& request = *named;
   // Pairs with the release in take().
   std::uint64_t word = request.word.load(std::memory_order_acquire);
   do {
@@ -43,8 +44,9 @@ void AccessRequests::disclaim(Request& request) noexcept {
 void AccessRequests::access_completed(std::uint64_t token, Outcome outcome) noexcept {
   using namespace request_word;
   const RequestName name = name_of(token);
-  if (name.index >= context_.requests) return;
-  Request& request = requests_[name.index];
+  Request* const named = requests_.find(name.index);
+  if (named == nullptr) return;
+  Request& request = *named;
   std::uint64_t word = request.word.load(std::memory_order_acquire);
   std::uint64_t after = 0;
   do {
@@ -61,8 +63,7 @@ void AccessRequests::access_completed(std::uint64_t token, Outcome outcome) noex
 void AccessRequests::complete_lost(const std::atomic<bool>* is_over) noexcept {
   using namespace request_word;
   if (waiting_.load(std::memory_order_relaxed) == 0) return;
-  for (std::uint32_t index = 0; index < context_.requests; ++index) {
-    Request& request = requests_[index];
+  for (Request& request : requests_) {
     std::uint64_t word = request.word.load(std::memory_order_acquire);
     if ((word & (kPosting | kAtNetwork)) != 0 || (word & kPieces) == 0) continue;
     const int peer = request.peer.load(std::memory_order_relaxed);

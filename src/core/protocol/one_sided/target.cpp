@@ -20,10 +20,7 @@ AccessTarget::AccessTarget(const Context& context, OneSidedCounts& counts)
     : context_(context),
       counts_(counts),
       sizes_(context),
-      free_answers_(context.requests),
-      answers_(new Answer[context.requests]) {
-  for (std::uint32_t index = 0; index < context.requests; ++index) answers_[index].index = index;
-}
+      answers_(context.requests, "answers to accesses of peers") {}
 
 /// Returns the memory of a piece, or nullptr unless all of its access is inside an open region.
 std::byte* AccessTarget::find(const AccessPiece& piece) const noexcept {
@@ -55,16 +52,16 @@ bool AccessTarget::load(const AccessPiece& piece, std::byte* to, const std::byte
 /// handlers: their initiators accept only answers until these accesses have ended.
 AccessTarget::Answer* AccessTarget::take_answer(bool urgent) noexcept {
   const std::uint32_t in_use = answers_in_use_.load(std::memory_order_relaxed);
-  if (!urgent && in_use >= context_.requests / 2) return nullptr;
-  const std::uint32_t index = free_answers_.take();
-  if (index == concurrent::IndexPool<>::kNone) return nullptr;
+  if (!urgent && in_use >= answers_.capacity() / 2) return nullptr;
+  Answer* const answer = answers_.take();
+  if (answer == nullptr) return nullptr;
   answers_in_use_.fetch_add(1, std::memory_order_relaxed);
   counts_.outstanding.fetch_add(1, std::memory_order_relaxed);
-  return &answers_[index];
+  return answer;
 }
 
 void AccessTarget::free(Answer& answer) noexcept {
-  free_answers_.put(answer.index);
+  answers_.put(answer);
   answers_in_use_.fetch_sub(1, std::memory_order_relaxed);
   counts_.outstanding.fetch_sub(1, std::memory_order_release);
 }

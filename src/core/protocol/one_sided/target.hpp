@@ -3,15 +3,14 @@
 // Sources: target.cpp (puts, gets, answers), target_atomic.cpp (atomic operations).
 #pragma once
 
-#include "concurrent/index_pool.hpp"
 #include "core/backlog/caller.hpp"
+#include "core/memory/indexed_records.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/one_sided/one_sided_access.hpp"
 #include "core/protocol/wire.hpp"
 #include "core/protocol/work_list.hpp"
 
 #include <atomic>
-#include <memory>
 
 namespace weft::core {
 
@@ -60,8 +59,7 @@ class AccessTarget {
   const Context& context_;
   OneSidedCounts& counts_;
   const PieceSizes sizes_;
-  concurrent::IndexPool<> free_answers_;
-  std::unique_ptr<Answer[]> answers_;
+  IndexedRecords<Answer> answers_;
   std::atomic<std::uint32_t> answers_in_use_{0};
   WorkList<Answer> giving_;
 };

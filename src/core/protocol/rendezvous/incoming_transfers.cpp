@@ -20,28 +20,18 @@ constexpr const char* kTracedArrival = "large message of a peer";
 Transfers::Transfers(const Context& context, RendezvousCounts& counts)
     : context_(context),
       counts_(counts),
-      free_(context.requests),
-      records_(new Incoming[context.requests]),
-      ways_(context.transfer == Transfer::automatic ? new LearnedWays : nullptr) {
-  for (std::uint32_t index = 0; index < context.requests; ++index) records_[index].index = index;
-}
+      records_(context.requests, "large messages of peers"),
+      ways_(context.transfer == Transfer::automatic ? new LearnedWays : nullptr) {}
 
 Transfers::~Transfers() {
-  for (std::uint32_t index = 0; index < size(); ++index) {
-    Incoming& incoming = records_[index];
+  for (const Incoming& incoming : records_) {
     if (incoming.state.load(std::memory_order_acquire) != Incoming::State::free &&
         incoming.buffer != nullptr && !incoming.is_receive)
       incoming.owner->release(incoming.buffer, incoming.rts.size, 0);
   }
 }
 
-IncomingTransfer* Transfers::take() noexcept {
-  const std::uint32_t index = free_.take();
-  return index != concurrent::IndexPool<>::kNone ? &records_[index] : nullptr;
-}
-
 void Transfers::note_named(const Incoming& incoming) noexcept {
-  used_.note(incoming.index);
   detail::NamedCompletion::note_named_by(incoming.completion, context_.device_number);
 }
 
@@ -63,7 +53,7 @@ void Transfers::free(Incoming& incoming) noexcept {
   learn(incoming, LearnedWays::End::given_up);
   incoming.state.store(Incoming::State::free, std::memory_order_relaxed);
   incoming.generation.fetch_add(1, std::memory_order_release);
-  free_.put(incoming.index);
+  records_.put(incoming);
   counts_.awaiting.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -102,16 +92,16 @@ void Transfers::learn(Incoming& incoming, LearnedWays::End how) noexcept {
 }
 
 WEFT_READS_RACILY bool Transfers::may_name(const Completion& object) const noexcept {
-  for (std::uint32_t index = 0; index < used_.value(); ++index)
-    if (names(records_[index], object)) return true;
+  for (const Incoming& incoming : records_)
+    if (names(incoming, object)) return true;
   return false;
 }
 
 WEFT_READS_RACILY void Transfers::forget_object(const Completion& object, Orphans& instead) noexcept {
-  for (std::uint32_t index = 0; index < used_.value(); ++index) {
-    if (!names(records_[index], object)) continue;
+  for (Incoming& incoming : records_) {
+    if (!names(incoming, object)) continue;
     instead.adopt();
-    *const_cast<Completion* volatile*>(&records_[index].completion) = &instead;
+    *const_cast<Completion* volatile*>(&incoming.completion) = &instead;
   }
 }
 
@@ -127,8 +117,7 @@ WEFT_READS_RACILY bool Transfers::names(const Incoming& incoming, const Completi
 /// owner meanwhile.
 WEFT_READS_RACILY void Transfers::describe(PendingList& list) const noexcept {
   const auto device = static_cast<std::int32_t>(context_.device);
-  for (std::uint32_t index = 0; index < size(); ++index) {
-    const Incoming& incoming = records_[index];
+  for (const Incoming& incoming : records_) {
     const std::uint32_t generation = incoming.generation.load(std::memory_order_acquire);
     const Incoming::State state = incoming.state.load(std::memory_order_acquire);
     if (state == Incoming::State::free) continue;
@@ -156,7 +145,7 @@ WEFT_READS_RACILY void Transfers::describe(PendingList& list) const noexcept {
     operation.completion = is_receive ? concurrent::racy_read(incoming.completion)
                                       : context_.exposures.find(concurrent::racy_read(incoming.word));
     operation.device = device;
-    operation.identity = std::uint64_t{index} << 32 | generation;
+    operation.identity = std::uint64_t{incoming.index} << 32 | generation;
     std::atomic_thread_fence(std::memory_order_acquire);
     if (incoming.generation.load(std::memory_order_relaxed) == generation) list.add(operation);
   }

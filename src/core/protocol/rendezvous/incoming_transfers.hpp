@@ -2,9 +2,8 @@
 // the way that each payload comes by.
 #pragma once
 
-#include "concurrent/high_water.hpp"
-#include "concurrent/index_pool.hpp"
 #include "core/backlog/caller.hpp"
+#include "core/memory/indexed_records.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/learned_ways.hpp"
@@ -26,16 +25,15 @@ class Transfers {
   Transfers& operator=(const Transfers&) = delete;
 
   /// A record that is free, or nullptr. The caller fills it, and either begins it or puts it back.
-  [[nodiscard]] IncomingTransfer* take() noexcept;
-  void put_back(IncomingTransfer& incoming) noexcept { free_.put(incoming.index); }
+  [[nodiscard]] IncomingTransfer* take() noexcept { return records_.take(); }
+  void put_back(IncomingTransfer& incoming) noexcept { records_.put(incoming); }
   /// The transfer signals a completion object when it ends.
   void note_named(const IncomingTransfer& incoming) noexcept;
   /// From here on the transfer counts until it is freed. The caller hands it to whoever is next.
   void begin(IncomingTransfer& incoming) noexcept;
   void free(IncomingTransfer& incoming) noexcept;
 
-  [[nodiscard]] std::uint32_t size() const noexcept { return context_.requests; }
-  [[nodiscard]] IncomingTransfer& operator[](std::uint32_t index) noexcept { return records_[index]; }
+  [[nodiscard]] const IndexedRecords<IncomingTransfer>& records() const noexcept { return records_; }
 
   /// The transfer moves forward with step().
   void advance(IncomingTransfer& incoming) noexcept { advancing_.add(incoming); }
@@ -69,17 +67,14 @@ class Transfers {
 
   const Context& context_;
   RendezvousCounts& counts_;
-  concurrent::IndexPool<> free_;
-  concurrent::HighWater used_;  // by receives
-  std::unique_ptr<Incoming[]> records_;
+  IndexedRecords<Incoming> records_;
   const std::unique_ptr<LearnedWays> ways_;  // only with Transfer::automatic
   WorkList<Incoming> advancing_;
 };
 
 template <class Visit>
 void Transfers::visit(const Completion& completion, const Visit& visit) noexcept {
-  for (std::uint32_t index = 0; index < size(); ++index) {
-    const Incoming& incoming = records_[index];
+  for (const Incoming& incoming : records_) {
     const Incoming::State state = incoming.state.load(std::memory_order_acquire);
     if (state != Incoming::State::free && state != Incoming::State::answering && incoming.is_receive &&
         incoming.completion == &completion)

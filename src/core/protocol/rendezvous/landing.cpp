@@ -56,14 +56,14 @@ bool RendezvousReceiver::leave_opened(Incoming& incoming, Incoming::State to) no
 
 void RendezvousReceiver::landed(std::uint64_t name, std::size_t bytes, network::Sink& sink) noexcept {
   const std::uint32_t index = index_of_landing(name);
-  if (index >= context_.requests) return sink.reject(context_.rank, "put into an unknown landing", name);
-  Incoming& incoming = transfers_[index];
+  Incoming* const incoming = transfers_.records().find(index);
   const bool is_meant =
-      names_landing(name, bytes, {index, incoming.generation.load(std::memory_order_acquire)});
-  if (!is_meant || !leave_opened(incoming, Incoming::State::put))
+      incoming != nullptr &&
+      names_landing(name, bytes, {index, incoming->generation.load(std::memory_order_acquire)});
+  if (!is_meant || !leave_opened(*incoming, Incoming::State::put))
     return sink.reject(context_.rank, "put into an unknown landing", name);
   counts_.working.fetch_add(1, std::memory_order_relaxed);
-  transfers_.advance(incoming);
+  transfers_.advance(*incoming);
 }
 
 void RendezvousReceiver::close_landing(Incoming& incoming) noexcept {
@@ -152,9 +152,8 @@ void RendezvousSender::put_completed(std::uint64_t token, Outcome outcome) noexc
 }
 
 WEFT_READS_RACILY bool RendezvousSender::is_putting() const noexcept {
-  for (std::uint32_t index = 0; index < used_requests_.value(); ++index)
-    if (requests_[index].state.load() == Request::State::streaming &&
-        concurrent::racy_read(requests_[index].is_put))
+  for (const Request& request : requests_)
+    if (request.state.load() == Request::State::streaming && concurrent::racy_read(request.is_put))
       return true;
   return false;
 }

@@ -147,7 +147,7 @@ Step RendezvousReceiver::fetch_by_network(Incoming& incoming) noexcept {
 
 void RendezvousReceiver::fetch_completed(std::uint64_t token, Outcome outcome) noexcept {
   const RequestName name = name_of(token & ~kFetchToken);
-  Incoming& incoming = transfers_[name.index];
+  Incoming& incoming = transfers_.records()[name.index];
   const int peer = incoming.peer.load(std::memory_order_relaxed);
   if (outcome == Outcome::ok)
     incoming.state.store(Incoming::State::landed, std::memory_order_relaxed);
@@ -177,9 +177,9 @@ void RendezvousReceiver::on_data(std::uint64_t word, Message& arrival, network::
   if (arrival.size() < sizeof fragment)
     return sink.reject(arrival.peer(), "fragment of a wrong length", arrival.size());
   std::memcpy(&fragment, arrival.data(), sizeof fragment);
-  if (name.index >= context_.requests)
-    return sink.reject(arrival.peer(), "fragment of an unknown transfer", name.index);
-  Incoming& incoming = transfers_[name.index];
+  Incoming* const named = transfers_.records().find(name.index);
+  if (named == nullptr) return sink.reject(arrival.peer(), "fragment of an unknown transfer", name.index);
+  Incoming& incoming = *named;
   const auto is_meant = [&] {
     return incoming.generation.load(std::memory_order_acquire) == name.generation &&
            incoming.peer.load(std::memory_order_relaxed) == arrival.peer();

@@ -111,8 +111,7 @@ void RendezvousReceiver::lose(Incoming& incoming) noexcept {
 
 /// Fragments that arrive meanwhile find the state entered.
 void RendezvousReceiver::complete_lost(const std::atomic<bool>* is_over) noexcept {
-  for (std::uint32_t index = 0; index < transfers_.size(); ++index) {
-    Incoming& incoming = transfers_[index];
+  for (Incoming& incoming : transfers_.records()) {
     const Incoming::State state = incoming.state.load(std::memory_order_relaxed);
     const bool is_waiting = state == Incoming::State::waiting || state == Incoming::State::needs_memory;
     const bool is_opened = state == Incoming::State::opened;
@@ -130,8 +129,7 @@ void RendezvousReceiver::complete_lost(const std::atomic<bool>* is_over) noexcep
 }
 
 WEFT_READS_RACILY void RendezvousReceiver::mark_forgotten(int peer, const Cancel& cancel) noexcept {
-  for (std::uint32_t index = 0; index < transfers_.size(); ++index) {
-    Incoming& incoming = transfers_[index];
+  for (Incoming& incoming : transfers_.records()) {
     const std::uint32_t generation = incoming.generation.load(std::memory_order_acquire);
     const Incoming::State state = incoming.state.load(std::memory_order_acquire);
     if ((state != Incoming::State::waiting && state != Incoming::State::needs_memory) ||

@@ -19,17 +19,12 @@ constexpr const char* kTracedSend = "large message to a peer";
 }  // namespace
 
 RendezvousSender::RendezvousSender(const Context& context, RendezvousCounts& counts)
-    : context_(context),
-      counts_(counts),
-      free_requests_(context.requests),
-      requests_(new Request[context.requests]) {
-  for (std::uint32_t index = 0; index < context.requests; ++index) requests_[index].index = index;
-}
+    : context_(context), counts_(counts), requests_(context.requests, "large messages to peers") {}
 
 std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) noexcept {
-  const std::uint32_t index = free_requests_.take();
-  if (index == kNoRequest) return kNoRequest;
-  Request& request = requests_[index];
+  Request* const taken = requests_.take();
+  if (taken == nullptr) return kNoRequest;
+  Request& request = *taken;
   request.size = outbound.parts.empty() ? outbound.bytes.size() : outbound.parts_size;
   request.data = outbound.parts.empty() ? outbound.bytes.data() : nullptr;
   // Without a completion object the poster does not learn when its buffers are free: they are not borrowed.
@@ -37,7 +32,7 @@ std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) n
   if (is_copied) request.data = request.gather.stage(outbound.bytes, outbound.parts, request.size);
   if (is_copied ? request.data == nullptr
                 : !outbound.parts.empty() && !request.gather.assign(outbound.parts)) {
-    free_requests_.put(index);
+    requests_.put(request);
     return kNoRequest;
   }
   request.peer = outbound.peer;
@@ -46,7 +41,6 @@ std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) n
   request.operation = outbound.operation;
   request.tag = outbound.tag;
   request.completion = outbound.completion;
-  used_requests_.note(index);
   detail::NamedCompletion::note_named_by(outbound.completion, context_.device_number);
   request.user_data = outbound.user_data;
   request.message_class = outbound.message_class;
@@ -58,16 +52,16 @@ std::uint32_t RendezvousSender::reserve(const Outbound& outbound, bool offers) n
   request.offer = offers ? context_.port->offer(outbound.peer, {request.data, request.size}, outbound.region)
                          : network::Offer{};
   announce(request);
-  return index;
+  return request.index;
 }
 
 std::uint32_t RendezvousSender::reserve_staged(int peer, std::size_t size, std::byte*& staged) noexcept {
-  const std::uint32_t index = free_requests_.take();
-  if (index == kNoRequest) return kNoRequest;
-  Request& request = requests_[index];
+  Request* const taken = requests_.take();
+  if (taken == nullptr) return kNoRequest;
+  Request& request = *taken;
   staged = request.gather.stage(size);
   if (staged == nullptr) {
-    free_requests_.put(index);
+    requests_.put(request);
     return kNoRequest;
   }
   request.peer = peer;
@@ -82,7 +76,7 @@ std::uint32_t RendezvousSender::reserve_staged(int peer, std::size_t size, std::
   request.is_synchronous = false;
   request.offer = {};
   announce(request);
-  return index;
+  return request.index;
 }
 
 void RendezvousSender::announce(Request& request) noexcept {
@@ -114,7 +108,7 @@ bool RendezvousSender::abandon(std::uint32_t index, Packet* packet) noexcept {
   counts_.outstanding.fetch_sub(1, std::memory_order_relaxed);
   sending_.fetch_sub(1, std::memory_order_relaxed);
   request.state.free();
-  free_requests_.put(index);
+  requests_.put(request);
   return true;
 }
 
@@ -174,7 +168,7 @@ void RendezvousSender::end(Request& request, Outcome outcome) noexcept {
   if (request.offer.key != 0) context_.port->end_offer(request.peer, request.offer);
   request.gather.clear();
   request.state.free();
-  free_requests_.put(request.index);
+  requests_.put(request);
   if (outcome == Outcome::ok) context_.count(&DeviceCounts::large_sent);
   if (outcome == Outcome::peer_failed) context_.lose(message.peer(), "large message");
   context_.log.in(base::LogModule::protocol).trace([&] {

@@ -5,10 +5,10 @@
 // deadlines, lost peers, objects, explanations).
 #pragma once
 
-#include "concurrent/high_water.hpp"
 #include "concurrent/index_pool.hpp"
 #include "core/backlog/caller.hpp"
 #include "core/deadline/deadlines.hpp"
+#include "core/memory/indexed_records.hpp"
 #include "core/protocol/context.hpp"
 #include "core/protocol/rendezvous/counts.hpp"
 #include "core/protocol/rendezvous/rendezvous_request.hpp"
@@ -18,7 +18,6 @@
 #include <weft/options.hpp>
 
 #include <atomic>
-#include <memory>
 #include <span>
 
 namespace weft::core {
@@ -130,9 +129,7 @@ class RendezvousSender {
 
   const Context& context_;
   RendezvousCounts& counts_;
-  concurrent::IndexPool<> free_requests_;
-  concurrent::HighWater used_requests_;
-  std::unique_ptr<Request[]> requests_;
+  IndexedRecords<Request> requests_;
   std::atomic<std::uint32_t> sending_{0};  // the outstanding operations that are ours
   WorkList<Request> streaming_;
 };

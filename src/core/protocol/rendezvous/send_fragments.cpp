@@ -18,12 +18,12 @@ constexpr int kFragmentsPerStep = 8;
 }  // namespace
 
 HeldRequest RendezvousSender::hold_request(RequestName name, int peer) noexcept {
-  if (name.index >= context_.requests) return {};
-  Request& request = requests_[name.index];
-  const Request::State before = request.state.hold(name.generation);
+  Request* const request = requests_.find(name.index);
+  if (request == nullptr) return {};
+  const Request::State before = request->state.hold(name.generation);
   if (before == Request::State::free) return {};
-  if (request.peer == peer) return {&request, before};
-  request.state.let_go(before);
+  if (request->peer == peer) return {request, before};
+  request->state.let_go(before);
   return {};
 }
 

@@ -22,15 +22,14 @@ bool RendezvousSender::is_given_up(std::uint16_t engine, std::uint64_t tag) cons
 WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Deadlines& deadlines,
                                                 bool has_failures, Caller caller) const noexcept {
   if (counts_.outstanding.load(std::memory_order_relaxed) == 0) return;
-  for (std::uint32_t index = 0; index < context_.requests; ++index) {
-    const Request& request = requests_[index];
+  for (const Request& request : requests_) {
     const std::uint32_t generation = request.state.generation();
     if (request.state.load() != Request::State::announced) continue;
     if (!deadlines.is_due(concurrent::racy_read(request.completion)) &&
         !(has_failures && concurrent::racy_read(request.needs_all_ranks) &&
           is_given_up(concurrent::racy_read(request.engine), concurrent::racy_read(request.tag))))
       continue;
-    const Cancel cancel{{index, generation}, context_.device, concurrent::racy_read(request.engine)};
+    const Cancel cancel{{request.index, generation}, context_.device, concurrent::racy_read(request.engine)};
     // Sent after the RTS, where the network keeps the order.
     const Outgoing outgoing{
         request.peer.load(std::memory_order_relaxed),
@@ -47,8 +46,7 @@ WEFT_READS_RACILY void RendezvousSender::cancel(const Context& poster, const Dea
 }
 
 void RendezvousSender::complete_lost(const std::atomic<bool>* is_over) noexcept {
-  for (std::uint32_t index = 0; index < context_.requests; ++index) {
-    Request& request = requests_[index];
+  for (Request& request : requests_) {
     const std::uint32_t generation = request.state.generation();
     if (request.state.load() != Request::State::announced || !is_lost(context_, request.peer, is_over))
       continue;
@@ -62,16 +60,16 @@ void RendezvousSender::complete_lost(const std::atomic<bool>* is_over) noexcept 
 }
 
 WEFT_READS_RACILY bool RendezvousSender::may_name(const Completion& object) const noexcept {
-  for (std::uint32_t index = 0; index < used_requests_.value(); ++index)
-    if (names(requests_[index], object)) return true;
+  for (const Request& request : requests_)
+    if (names(request, object)) return true;
   return false;
 }
 
 WEFT_READS_RACILY void RendezvousSender::forget_object(const Completion& object, Orphans& instead) noexcept {
-  for (std::uint32_t index = 0; index < used_requests_.value(); ++index) {
-    if (!names(requests_[index], object)) continue;
+  for (Request& request : requests_) {
+    if (!names(request, object)) continue;
     instead.adopt();
-    *const_cast<Completion* volatile*>(&requests_[index].completion) = &instead;
+    *const_cast<Completion* volatile*>(&request.completion) = &instead;
   }
 }
 
@@ -83,8 +81,7 @@ WEFT_READS_RACILY bool RendezvousSender::names(const Request& request, const Com
 /// owner meanwhile.
 WEFT_READS_RACILY void RendezvousSender::describe(PendingList& list) const noexcept {
   const auto device = static_cast<std::int32_t>(context_.device);
-  for (std::uint32_t index = 0; index < context_.requests; ++index) {
-    const Request& request = requests_[index];
+  for (const Request& request : requests_) {
     const std::uint32_t generation = request.state.generation();
     const Request::State state = request.state.load();
     if (state == Request::State::free || state == Request::State::ended) continue;
@@ -106,7 +103,7 @@ WEFT_READS_RACILY void RendezvousSender::describe(PendingList& list) const noexc
     operation.moved = concurrent::racy_read(request.sent);
     operation.completion = concurrent::racy_read(request.completion);
     operation.device = device;
-    operation.identity = std::uint64_t{index} << 32 | generation;
+    operation.identity = std::uint64_t{request.index} << 32 | generation;
     std::atomic_thread_fence(std::memory_order_acquire);
     if (request.state.generation() == generation) list.add(operation);
   }

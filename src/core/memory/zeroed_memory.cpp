@@ -1,4 +1,4 @@
-#include "core/matching/table/zeroed_memory.hpp"
+#include "core/memory/zeroed_memory.hpp"
 
 #include <weft/error.hpp>
 
