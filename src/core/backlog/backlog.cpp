@@ -16,6 +16,10 @@ namespace {
          post.operation == Operation::multipart_message;
 }
 
+// Where the backlog grows, posts of handlers have somewhere to go however many there are: handlers always run.
+// Otherwise ranks whose handlers send to each other could all stop, each until another one accepts something.
+constexpr std::uint32_t kNoLimit = ~std::uint32_t{0} / 4;
+
 // So many turns may pass until packets that are under way come back.
 constexpr std::uint32_t kTurnsWithoutPacket = 64;
 
@@ -25,7 +29,7 @@ constexpr std::array kInTurn{MessageClass::control, MessageClass::normal, Messag
 
 Backlog::Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool grows,
                  std::uint32_t device_number)
-    : limit_(limit),
+    : limit_(grows ? kNoLimit : limit),
       peer_limit_(peer_limit),
       grows_(grows),
       device_number_(device_number),

@@ -91,7 +91,7 @@ class Backlog {
   /// and as many again fit, so that handlers that run already can still add. `peer_limit`: number of posts to
   /// one peer, except posts of handlers, which cannot wait. Both are for the class normal; each other class
   /// has a quarter of that in addition. `grows`: posts that exceed the limits are queued as well, in memory
-  /// of their own. `device_number`: the number of its device in the process.
+  /// of their own, and over_limit() is never true. `device_number`: the number of its device in the process.
   Backlog(int ranks, std::uint32_t limit, std::uint32_t peer_limit, bool grows = false,
           std::uint32_t device_number = 0);
   /// Posts that are still queued are dropped.

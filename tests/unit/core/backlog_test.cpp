@@ -250,6 +250,22 @@ class OnePacket final : public detail::PacketSource {
 };
 
 /// A post without a packet needs one to leave.
+TEST(Backlog, that_grows_never_stops_the_handlers) {
+  constexpr std::uint32_t kLimit = 4;
+  for (const bool grows : {false, true}) {
+    Backlog backlog(2, kLimit, kLimit, grows);
+    std::uint32_t count = 0;
+    while (count < 100 && add(backlog, 1, count, true)) ++count;
+    EXPECT_EQ(count, grows ? 100 : 3 * kLimit);
+    EXPECT_EQ(backlog.over_limit(), !grows);
+    EXPECT_EQ(backlog.almost_full(), !grows);
+    Network network;
+    network.room[1] = 100;
+    EXPECT_EQ(backlog.work(network, {.exclusive = false}), count);
+    EXPECT_TRUE(backlog.empty());
+  }
+}
+
 class NeedsPacket final : public PostRetry {
  public:
   explicit NeedsPacket(OnePacket& pool) : pool_(pool) {}
