@@ -1,4 +1,5 @@
 #include "bindings/mpi/collectives/exchange.hpp"
+#include "bindings/mpi/transport/matching.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -66,6 +67,19 @@ void take_what_still_comes(const Channel& channel) noexcept {
   request->tag = channel.tag;
   request->context = channel.context;
   receive_anything(*request);
+}
+
+void drop_old_notices(const Communicator& communicator, int before) noexcept {
+  // Those that return at once, whose numbers are odd, may be under way for long.
+  const auto is_old = [before](const ProbedMessage& message) {
+    const int number = tag_of_key(message.tag);
+    return message.length == kNoticeBytes && number >= 0 && number < before && number % 2 == 0;
+  };
+  for (const std::uint32_t context : {communicator.hidden_context(), communicator.context | 3}) {
+    ProbedMessage found;
+    while (probe(MPI_ANY_SOURCE, context, MPI_ANY_TAG, found) && is_old(found))
+      static_cast<void>(matched_probe(found.peer, context, tag_of_key(found.tag)));
+  }
 }
 
 Task told_to_all_sides(const Channel& channel, Task task) {

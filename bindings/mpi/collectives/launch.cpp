@@ -37,6 +37,9 @@ Detached carry_out(Task task, Request& request) {
   request_signals().complete(request);
 }
 
+/// So often, in collectives of a communicator, a rank looks for notices of those before.
+constexpr int kLooksAfter = 1024;
+
 /// The thread that runs a collective. Who ends it wakes the thread only if that waits.
 class Waiter final : public TaskEnd {
  public:
@@ -75,6 +78,8 @@ void run_for(const Purpose& purpose, Communicator& communicator, Task& task) {
 
 }  // namespace
 
+std::atomic<int> persistent_collectives{0};
+
 int note_collective(Communicator& communicator, bool is_immediate) noexcept {
   const int which = static_cast<int>(is_immediate);
   communicator.last_collective[which].store(current_call, std::memory_order_relaxed);
@@ -85,6 +90,8 @@ void launch(Task task, Request& request) { carry_out(std::move(task), request); 
 
 void run(Communicator& communicator, Task task) {
   const int number = note_collective(communicator, false);
+  if (number % kLooksAfter == 0 && persistent_collectives.load(std::memory_order_relaxed) == 0) [[unlikely]]
+    drop_old_notices(communicator, 2 * (number - 1));
   const auto purpose = [&] {
     return WaitPurpose{WaitPurpose::What::collective, &communicator, MPI_PROC_NULL, number};
   };

@@ -5,6 +5,7 @@
 #include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/collectives/kept_arrays.hpp"
 
+#include <atomic>
 #include <utility>
 
 namespace weft::mpi {
@@ -47,11 +48,17 @@ Task keep_until_end(Make made_by, Task task) {
   co_await task;
 }
 
+/// The number of persistent collectives in this process, whose messages have the numbers of long ago.
+extern std::atomic<int> persistent_collectives;
+
 /// A request that `make(channel)` starts each time. `roll(channel)` as above, now.
 template <class Make, class Roll>
 void prepare(Communicator& communicator, MPI_Request* handle, Make make, const Roll& roll) {
   struct Again final : RequestWork {
-    Again(Communicator& of, Make&& what) : channel(of), make_task(std::move(what)) {}
+    Again(Communicator& of, Make&& what) : channel(of), make_task(std::move(what)) {
+      persistent_collectives.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Again() override { persistent_collectives.fetch_sub(1, std::memory_order_relaxed); }
     void start(Request& request) override {
       if (error == MPI_SUCCESS) return launch(told_to_all_sides(channel, make_task(channel)), request);
       tell_of_failure(channel);
