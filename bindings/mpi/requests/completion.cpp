@@ -273,21 +273,28 @@ void request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   if (!request->is_done()) progress_to_test();
   *flag = request->is_done() ? 1 : 0;
   if (*flag == 0) return;
-  if (request->work != nullptr) static_cast<void>(request->work->complete(*request, request->status));
-  if (status == MPI_STATUS_IGNORE) return;
-  const int error = status->MPI_ERROR;
-  *status = request->status;
-  status->MPI_ERROR = error;
+  int error = MPI_SUCCESS;
+  if (request->work != nullptr) error = request->work->complete(*request, request->status);
+  if (status != MPI_STATUS_IGNORE) {
+    const int old_error = status->MPI_ERROR;
+    *status = request->status;
+    status->MPI_ERROR = old_error;
+  }
+  if (error == MPI_SUCCESS) return;
+  MPI_Status failed = request->status;
+  failed.MPI_ERROR = error;
+  fail_with(request->communicator, failed);
 }
 
 void request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI_Status* statuses) {
   check_count(count);
   if (!all_done(count, handles)) progress_to_test();
   *flag = all_done(count, handles) ? 1 : 0;
-  if (*flag == 0 || statuses == MPI_STATUSES_IGNORE) return;
+  if (*flag == 0) return;
   for (int index = 0; index < count; ++index) {
     int ignored = 0;
-    request_get_status(handles[index], &ignored, statuses + index);
+    request_get_status(handles[index], &ignored,
+                       statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + index);
   }
 }
 

@@ -35,7 +35,9 @@ void session_init(Info* info, MPI_Errhandler errhandler, MPI_Session* made) {
   auto* const session = new Session;
   session->errhandler = retain(&handler);
   session->info = copy_of(info);
-  session->info->set("thread_level", "MPI_THREAD_MULTIPLE");
+  // The second name is that of an example in MPI 4.0, which programs have copied.
+  for (const char* const key : {"thread_level", "mpi_thread_support_level"})
+    session->info->set(key, "MPI_THREAD_MULTIPLE");
   *made = handle_of<MPI_Session>(session);
 }
 

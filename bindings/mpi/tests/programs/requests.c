@@ -189,6 +189,32 @@ static int class_of(int code) {
   MPI_Error_class(code, &error_class);
   return error_class;
 }
+/* Each inquiry asks the request anew; what its function returns is the code of the call. */
+static int query_code;
+static int fail_to_query(void* extra, MPI_Status* status) {
+  (void)extra;
+  (void)status;
+  return query_code;
+}
+static void failing_queries(void) {
+  int flag, own_class;
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Grequest_start(fail_to_query, release, cancel, NULL, &request);
+  MPI_Grequest_complete(request);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Add_error_class(&own_class);
+  const int codes[] = {MPI_SUCCESS, MPI_ERR_ARG, own_class, MPI_SUCCESS};
+  for (int each = 0; each < 4; ++each) {
+    query_code = codes[each];
+    CHECK(MPI_Request_get_status(request, &flag, &status) == query_code && flag);
+    CHECK(MPI_Request_get_status_all(1, &request, &flag, MPI_STATUSES_IGNORE) == query_code && flag);
+  }
+  query_code = own_class;
+  CHECK(MPI_Wait(&request, &status) == own_class);
+  MPI_Remove_error_class(own_class);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
 static void errors_are_told(void) {
   MPI_Comm comm;
   int big[8] = {0}, small;
@@ -260,6 +286,7 @@ int main(int argc, char** argv) {
   outlive_their_communicators();
   freed();
   generalized();
+  failing_queries();
   errors_are_told();
   flush_ends_when_all_has_left();
   full_buffers_leave_requests_as_they_were();

@@ -98,6 +98,8 @@ int main(void) {
     MPI_Session_get_info(one, &info);
     MPI_Info_get(info, "thread_level", 31, value, &flag);
     CHECK(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0);
+    MPI_Info_get(info, "mpi_thread_support_level", 31, value, &flag);
+    CHECK(flag && strcmp(value, "MPI_THREAD_MULTIPLE") == 0);
     MPI_Info_free(&info);
 
     CHECK(MPI_Group_from_session_pset(one, "mpi://WORLD", &all) == MPI_SUCCESS);
