@@ -23,7 +23,8 @@ int number_of_program() noexcept {
   return text != nullptr ? std::atoi(text) : 0;
 }
 
-/// The attributes that MPI itself attaches to MPI_COMM_WORLD, and, which costs nothing, to all communicators.
+/// The attributes that MPI itself attaches to MPI_COMM_WORLD, and, which costs nothing, to all communicators
+/// made of it. Those of sessions have the largest tag alone.
 void* predefined_attribute(int keyval) {
   static int largest_tag = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL, is_global = 0, universe = 0,
              number = number_of_program();
@@ -65,9 +66,13 @@ void comm_set_attr(Communicator& communicator, int keyval, void* value) {
   communicator.attributes.set(handle_of<MPI_Comm>(&communicator), keyval, value);
 }
 void comm_get_attr(Communicator& communicator, int keyval, void* value, int* flag) {
-  void* const predefined = predefined_attribute(keyval);
-  if (predefined != nullptr) *static_cast<void**>(value) = predefined;
-  *flag = predefined != nullptr || communicator.attributes.get(keyval, static_cast<void**>(value)) ? 1 : 0;
+  auto** const place = static_cast<void**>(value);
+  if (void* const predefined = predefined_attribute(keyval); predefined != nullptr) {
+    *flag = keyval == MPI_TAG_UB || communicator.local->session == nullptr ? 1 : 0;
+    if (*flag != 0) *place = predefined;
+    return;
+  }
+  *flag = communicator.attributes.get(keyval, place) ? 1 : 0;
 }
 void comm_delete_attr(Communicator& communicator, int keyval) {
   refuse_predefined(keyval);

@@ -12,10 +12,12 @@ void refuse_count(const char* argument, MPI_Count count) {
   fail(MPI_ERR_COUNT, "argument '%s' is %lld; 0 or more is needed", argument, static_cast<long long>(count));
 }
 
-void refuse_null(const char* argument) {
-  throw Failure{MPI_ERR_ARG,
-                "argument '" + std::string(argument) + "' is a null pointer; a place for the result is needed",
-                nullptr, true};
+void refuse_place(const void* place, const char* argument) {
+  const char* const what = place == nullptr ? "null pointer" : "predefined handle";
+  throw Failure{
+      MPI_ERR_ARG,
+      "argument '" + std::string(argument) + "' is a " + what + "; a place for the result is needed", nullptr,
+      true};
 }
 
 void refuse_null_array(const char* argument, MPI_Count count) {

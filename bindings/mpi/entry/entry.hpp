@@ -16,13 +16,14 @@ namespace weft::mpi {
 [[noreturn]] [[gnu::cold]] void refuse_count(const char* argument, MPI_Count count);
 [[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);
 
-[[noreturn]] [[gnu::cold]] void refuse_null(const char* argument);
+[[noreturn]] [[gnu::cold]] void refuse_place(const void* place, const char* argument);
 [[noreturn]] [[gnu::cold]] void refuse_null_array(const char* argument, MPI_Count count);
 
-/// Fails where there is no place for a result.
+/// Fails where there is no place for a result: a null pointer, or a predefined handle in place of the address
+/// of one.
 inline void need_result(const void* place, const char* argument) {
-  if (place == nullptr) [[unlikely]]
-    refuse_null(argument);
+  if (reinterpret_cast<std::uintptr_t>(place) < kPredefinedHandles) [[unlikely]]
+    refuse_place(place, argument);
 }
 /// Fails where there is no array, and there are elements.
 inline void need_array(const void* array, MPI_Count count, const char* argument) {

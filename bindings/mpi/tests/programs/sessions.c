@@ -80,6 +80,21 @@ static void two_sides(MPI_Group all) {
   for (int i = 0; i < 2; ++i) MPI_Group_free(&sides[i]);
 }
 
+/* Of what MPI attaches to MPI_COMM_WORLD a communicator of a session has the largest tag alone. */
+static void attributes(MPI_Comm comm) {
+  static const int others[] = {MPI_HOST, MPI_IO, MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE};
+  MPI_Comm copy;
+  int *value, flag;
+  MPI_Comm_dup(comm, &copy);
+  MPI_Comm_get_attr(copy, MPI_TAG_UB, &value, &flag);
+  CHECK(flag && *value >= 32767);
+  for (size_t each = 0; each < sizeof others / sizeof *others; ++each) {
+    MPI_Comm_get_attr(copy, others[each], &value, &flag);
+    CHECK(!flag);
+  }
+  MPI_Comm_free(&copy);
+}
+
 int main(void) {
   for (int round = 0; round < 2; ++round) {
     MPI_Session one, other;
@@ -104,12 +119,15 @@ int main(void) {
 
     CHECK(MPI_Group_from_session_pset(one, "mpi://WORLD", &all) == MPI_SUCCESS);
     CHECK(MPI_Group_from_session_pset(other, "mpi://self", &self) == MPI_SUCCESS);
+    /* A handle in place of the address of one. */
+    CHECK(class_of(MPI_Group_from_session_pset(other, "mpi://self", (MPI_Group*)MPI_GROUP_NULL)) == MPI_ERR_ARG);
     MPI_Group_rank(all, &rank);
     MPI_Group_size(all, &ranks);
     process_sets(one);
 
     CHECK(MPI_Comm_create_from_group(all, "a ring", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) == MPI_SUCCESS);
     CHECK(MPI_Comm_create_from_group(self, "a ring", MPI_INFO_NULL, MPI_ERRORS_RETURN, &alone) == MPI_SUCCESS);
+    attributes(comm);
     ring(comm);
     ring(alone);
     buffers(one, comm);
