@@ -40,19 +40,21 @@ void ProviderAccesses::recover(Target& target, session::SessionDevice& device) n
     }
     target.alone = std::exchange(target.again, target.again->next);
   }
-  if (target.unanswered < kMostUnanswered &&
-      (post_again(target.is_asked ? target.question : *target.alone) || !waits_too_long(target)))
-    return;
+  if (target.unanswered < kMostUnanswered) {
+    const ssize_t posted = post_again(target.is_asked ? target.question : *target.alone);
+    // A rank that computes makes no connection for as long as that takes; one that has died has left.
+    if (posted == 0 || posted == -FI_EAGAIN || !refuses_for_long(target)) return;
+  }
   context_.peers.mark_left(target.rank, "puts and gets do not reach it any more");
   end_all(target, device);
 }
 
-/// Returns false when the provider has no room, or no connection yet.
-bool ProviderAccesses::post_again(Record& record) noexcept try {
-  return endpoints_.outgoing() != nullptr && post(record) == 0;
+/// Returns what libfabric does: -FI_EAGAIN when the provider has no room, or no connection yet.
+ssize_t ProviderAccesses::post_again(Record& record) noexcept try {
+  return endpoints_.outgoing() != nullptr ? post(record) : -FI_EOPBADSTATE;
 } catch (const Error& error) {
   context_.log.info([&] { return "an access cannot be posted again: " + std::string(error.what()); });
-  return false;
+  return -FI_ENOMEM;
 }
 
 /// Without an answer the target is asked again.

@@ -12,8 +12,8 @@ namespace weft::network::ofi {
 
 namespace {
 
-constexpr std::size_t kAtATime = 16;                   // completions
-constexpr std::int64_t kLongestWait = 10'000'000'000;  // nanoseconds, for a connection
+constexpr std::size_t kAtATime = 16;                      // completions
+constexpr std::int64_t kLongestRefusal = 10'000'000'000;  // nanoseconds
 
 }  // namespace
 
@@ -54,7 +54,7 @@ AccessResult ProviderAccesses::begin(const session::Link& link, const RemoteMemo
     free_.pop_back();
     return AccessResult::posted;
   }
-  if (posted == -FI_EAGAIN && !waits_too_long(target)) return AccessResult::no_slot;
+  if (posted == -FI_EAGAIN && !refuses_for_long(target)) return AccessResult::no_slot;
   // Those under way end as they will.
   target.address = FI_ADDR_UNSPEC;
   context_.log.info([&] {
@@ -83,15 +83,15 @@ ssize_t ProviderAccesses::post(Record& record) {
     record.registration.reset();
     return result;
   }
-  record.target->waits_since = 0;
+  record.target->refused_since = 0;
   ++record.target->under_way;
   return 0;
 }
 
-bool ProviderAccesses::waits_too_long(Target& target) noexcept {
+bool ProviderAccesses::refuses_for_long(Target& target) noexcept {
   const std::int64_t now = base::now_ns();
-  if (target.waits_since == 0) target.waits_since = now;
-  return target.under_way == 0 && now - target.waits_since > kLongestWait;
+  if (target.refused_since == 0) target.refused_since = now;
+  return target.under_way == 0 && now - target.refused_since > kLongestRefusal;
 }
 
 void ProviderAccesses::report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept {

@@ -78,7 +78,7 @@ class ProviderAccesses {
     int rank = -1;
     fi_addr_t address = FI_ADDR_UNSPEC;  // FI_ADDR_UNSPEC: its accesses go by messages
     std::uint32_t under_way = 0;
-    std::int64_t waits_since = 0;  // for a connection, of base::now_ns(); 0: it does not
+    std::int64_t refused_since = 0;  // posts, of base::now_ns(); 0: the last one was accepted
     // Once accesses have come back, until the last of them has ended:
     bool is_recovering = false;
     Record* again = nullptr;
@@ -94,14 +94,14 @@ class ProviderAccesses {
   }
   /// Returns what libfabric does. Throws weft::Error when the memory cannot be registered.
   [[nodiscard]] ssize_t post(Record& record);
-  /// Returns true when the target has been waited for too long.
-  [[nodiscard]] static bool waits_too_long(Target& target) noexcept;
+  /// Notes that a post was refused; returns true when all have been for too long.
+  [[nodiscard]] static bool refuses_for_long(Target& target) noexcept;
   void report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept;
   void on_end(Record& record, bool is_carried_out, session::SessionDevice& device) noexcept;
   void on_error(session::SessionDevice& device) noexcept;
   // access_recovery.cpp
   void come_back(Record& record) noexcept;
-  [[nodiscard]] bool post_again(Record& record) noexcept;
+  [[nodiscard]] ssize_t post_again(Record& record) noexcept;
   void on_answer(Target& target, bool is_there, session::SessionDevice& device) noexcept;
   void recover(Target& target, session::SessionDevice& device) noexcept;
   void end_all(Target& target, session::SessionDevice& device) noexcept;

@@ -192,6 +192,7 @@ void leave(Runtime& runtime, bool is_allocated) {
 }
 
 /// Rank 1 dies while rank 0 gets from it, and from rank 2, which computes for so long: it has not failed.
+/// Rank 0 has got from both before: what it posts then is under way, and what comes back finds no connection.
 void compute(Runtime& runtime, int seconds) {
   constexpr std::size_t kSize = 4 << 20;
   const MemoryRegion region = MemoryRegion::allocate(runtime, kSize);
@@ -200,9 +201,20 @@ void compute(Runtime& runtime, int seconds) {
   Endpoint endpoint(runtime);
   Counter finished;
   const RemoteCompletion over = runtime.expose(finished, {.id = 1});
-  runtime.barrier();
+  std::array<std::vector<std::byte>, 3> bytes;
+  {
+    ProgressThread progress(runtime);
+    for (const std::size_t peer : {1U, 2U}) {
+      bytes[peer].resize(kSize);
+      if (runtime.rank() == 0)
+        require(endpoint.get(static_cast<int>(peer), MappedRegion(keys[peer], nullptr).at(0), bytes[peer]) ==
+                    Outcome::ok,
+                "a get failed");
+    }
+    runtime.barrier();
+  }
   if (runtime.rank() == 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     ::raise(SIGKILL);
   }
   if (runtime.rank() == 2) {
@@ -210,21 +222,20 @@ void compute(Runtime& runtime, int seconds) {
     endpoint.wait(finished, 1);
     return;
   }
-  std::array<std::vector<std::byte>, 3> bytes;
   std::array<Outcome, 3> outcomes{};
   int ended = 0;
   Handler handler([&](Message& message) {
     outcomes[static_cast<std::size_t>(message.peer())] = message.outcome();
     ++ended;
   });
-  for (const std::size_t peer : {1U, 2U}) {
-    bytes[peer].resize(kSize);
+  // By then the others have sent what they had accepted: nothing drives their devices any more.
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  for (const std::size_t peer : {1U, 2U})
     while (endpoint
                .post_get(static_cast<int>(peer), MappedRegion(keys[peer], nullptr).at(0), bytes[peer],
                          {.completion = &handler})
                .is_retry())
       endpoint.progress();
-  }
   endpoint.wait_until([&] { return ended == 2; });
   require(outcomes[1] == Outcome::peer_failed, "the get from the dead ended as something else");
   require(outcomes[2] == Outcome::ok && matches(bytes[2], 2), "the get from the living failed");
@@ -250,7 +261,7 @@ int main(int count, char** arguments) {
   else if (mode == "leave")
     leave(runtime, test::option(count, arguments, "memory", "registered") == "allocated");
   else if (mode == "compute")
-    compute(runtime, std::stoi(test::option(count, arguments, "seconds", "12")));
+    compute(runtime, std::stoi(test::option(count, arguments, "seconds", "16")));
   else
     test::fail("one_sided_rank: unknown mode \"" + mode + "\"");
 }
