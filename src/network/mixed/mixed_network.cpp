@@ -42,8 +42,8 @@ RegionKeys MixedNetwork::register_memory(RegionName name, std::span<std::byte> m
   auto* const reacher = dynamic_cast<ReachesLastingMemory*>(remote_.get());
   const bool lasts = keeper != nullptr && reacher != nullptr;
   if (lasts) keeper->keep_addresses(name);
-  const RegionKeys keys = lasts ? reacher->register_lasting_memory(name, memory)
-                                : remote_->register_memory(name, memory, false);
+  const RegionKeys keys =
+      lasts ? reacher->register_lasting_memory(name, memory) : remote_->register_memory(name, memory, false);
   static_cast<void>(local_->register_memory(name, memory, allocated));
   return keys;
 }
