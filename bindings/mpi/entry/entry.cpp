@@ -20,6 +20,10 @@ void refuse_place(const void* place, const char* argument) {
       true};
 }
 
+void refuse_null_function(const char* argument) {
+  fail(MPI_ERR_ARG, "argument '%s' is a null pointer; a function is needed", argument);
+}
+
 void refuse_null_array(const char* argument, MPI_Count count) {
   fail(MPI_ERR_ARG, "argument '%s' is a null pointer; an array of %lld is needed", argument,
        static_cast<long long>(count));

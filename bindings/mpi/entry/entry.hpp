@@ -17,6 +17,7 @@ namespace weft::mpi {
 [[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);
 
 [[noreturn]] [[gnu::cold]] void refuse_place(const void* place, const char* argument);
+[[noreturn]] [[gnu::cold]] void refuse_null_function(const char* argument);
 [[noreturn]] [[gnu::cold]] void refuse_null_array(const char* argument, MPI_Count count);
 
 /// Fails where there is no place for a result: a null pointer, or a predefined handle in place of the address
@@ -24,6 +25,11 @@ namespace weft::mpi {
 inline void need_result(const void* place, const char* argument) {
   if (reinterpret_cast<std::uintptr_t>(place) < kPredefinedHandles) [[unlikely]]
     refuse_place(place, argument);
+}
+/// Fails where a function of the program is not there, which would be called later.
+inline void need_function(bool is_there, const char* argument) {
+  if (!is_there) [[unlikely]]
+    refuse_null_function(argument);
 }
 /// Fails where there is no array, and there are elements.
 inline void need_array(const void* array, MPI_Count count, const char* argument) {

@@ -59,6 +59,9 @@ COLLECTIVES = ("collectives", "neighbours")
 OF_RESULTS = ("attributes", "communicators", "datatypes", "errors", "groups", "info", "operations", "sessions", "topologies")
 RESULTS = ("int*", "MPI_Aint*", "MPI_Count*", "COUNT*", "SIGNED*", "DISP*", "AINT*", "MPI_Comm*", "MPI_Datatype*", "MPI_Errhandler*", "MPI_Group*",
            "MPI_Info*", "MPI_Op*", "MPI_Session*")
+# Groups whose functions of the program must be there; those of attributes may be null pointers.
+OF_FUNCTIONS = ("errors", "operations")
+FUNCTIONS = ("_function*", "_function_c*")
 # Arrays, which are null pointers where there is nothing to store. They are no arrays in C: compilers would warn of MPI_UNWEIGHTED.
 ARRAYS_OF_RESULTS = ("sourceweights", "destweights")
 # The classes of handles that a program has to free, and calls that hand out what it has not to: why they do not.
@@ -175,7 +178,9 @@ def results_needed(row):
     length = next((name for name in LENGTHS if name in names), None) if row.group in OF_ARRAYS else None
     arrays = [a for a in row.arguments if length and a.array and a.name not in ARRAYS_OF_OTHER_LENGTHS]
     made = [a for a in results if row.group == "topologies" and a.type == "MPI_Comm*"]
+    functions = [a for a in row.arguments if a.type.endswith(FUNCTIONS) and row.group in OF_FUNCTIONS]
     return "".join([*(f'need_result({a.name}, "{a.name}");\n    ' for a in results),
+                    *(f'need_function({a.name} != nullptr, "{a.name}");\n    ' for a in functions),
                     *(f"*{a.name} = MPI_COMM_NULL;\n    " for a in made),
                     *(f'need_array({a.name}, {length}, "{a.name}");\n    ' for a in arrays)])
 

@@ -73,6 +73,16 @@ static void null_pointers(void) {
   MPI_Group_free(&group);
 }
 
+/* Functions that would be called later. */
+static void null_functions(void) {
+  MPI_Errhandler handler;
+  MPI_Op operation;
+  REFUSED(MPI_ERR_ARG, MPI_Comm_create_errhandler(NULL, &handler));
+  REFUSED(MPI_ERR_ARG, MPI_Session_create_errhandler(NULL, &handler));
+  REFUSED(MPI_ERR_ARG, MPI_Op_create(NULL, 1, &operation));
+  REFUSED(MPI_ERR_ARG, MPI_Op_create_c(NULL, 1, &operation));
+}
+
 static void too_large_a_grid(void) {
   int sizes[] = {ranks, ranks}, is_ring[] = {0, 0};
   MPI_Comm grid = MPI_COMM_WORLD;
@@ -107,6 +117,7 @@ int main(int argc, char** argv) {
   one_buffer();
   null_buffers();
   null_pointers();
+  null_functions();
   too_large_a_grid();
   part_of_an_element();
   int sum = 0;
