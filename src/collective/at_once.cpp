@@ -59,14 +59,14 @@ void AtOnce::post_again(int peer, Status (*try_again)(void*) noexcept, void* wha
   if (status.is_posted()) ++pending().posted;
 }
 
-void AtOnce::send_matched(int peer, Bytes bytes, std::uint64_t place) {
+void AtOnce::send_matched(int peer, Bytes bytes, std::uint64_t step_tag) {
   if (has_failed()) return;
   const SendOptions options = context_.send_options(pending());
   const int to = context_.peer_of(peer);
-  post(peer, [&] { return context_.port().post_send(to, tag_ | place, bytes, options); });
+  post(peer, [&] { return context_.port().post_send(to, tag_ | step_tag, bytes, options); });
 }
 
-void AtOnce::receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t place) {
+void AtOnce::receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t step_tag) {
   if (has_failed()) return;
   ReceiveOptions options = context_.receive_options(pending());
   if (source_ < 0) {
@@ -77,7 +77,7 @@ void AtOnce::receive_matched(int peer, std::span<std::byte> buffer, std::uint64_
     options.user_data = with_length(buffer.size());
   }
   const int from = context_.peer_of(peer);
-  post(peer, [&] { return context_.port().post_receive(from, tag_ | place, buffer, options); });
+  post(peer, [&] { return context_.port().post_receive(from, tag_ | step_tag, buffer, options); });
 }
 
 void AtOnce::join_matched() noexcept {
@@ -150,7 +150,7 @@ void AtOnceByMailbox::wait_long() {
   options.handle = &handle;
   // No rank sends a message to this receive, except one of another length.
   const int peer = matched_.context_.peer_of(source_);
-  while (port.post_receive(peer, matched_.tag_ | matched_.context_.tags().place(0, step_), {}, options)
+  while (port.post_receive(peer, matched_.tag_ | matched_.context_.tags().step_tag(0, step_), {}, options)
              .is_retry())
     port.progress();
   const bool agrees = matched_.context_.wait(mailbox_, matched_.number_, {&source_, 1});
@@ -164,7 +164,7 @@ void AtOnceByMailbox::wait_long() {
     matched_.mismatch_ = {peer, mailbox_.guard_length(), buffer_.size()};
     // The peer waits for a matched message, and learns from this one that the lengths differ.
     matched_.send_matched(source_, {mailbox_.data_of(turn_ + step_), buffer_.size()},
-                          matched_.context_.tags().place(0, step_));
+                          matched_.context_.tags().step_tag(0, step_));
   } else {
     matched_.outcome_ = mailbox_.guard_outcome();
   }

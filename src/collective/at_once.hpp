@@ -33,13 +33,13 @@ class AtOnce {
   void begin_segment() noexcept {}  // the whole collective is one segment
   void send(int peer, Bytes bytes, std::uint32_t step) {
     if (const int member = member_of(peer, bytes.size()); member >= 0) return send_near(member, bytes, step);
-    send_matched(peer, bytes, context_.tags().place(0, step));
+    send_matched(peer, bytes, context_.tags().step_tag(0, step));
   }
   void receive(int peer, std::span<std::byte> buffer, std::uint32_t step, bool) {
     if (const int member = member_of(peer, buffer.size()); member >= 0)
       context_.near().receives().push_back({peer, member, near_word(step), step, buffer});
     else
-      receive_matched(peer, buffer, context_.tags().place(0, step));
+      receive_matched(peer, buffer, context_.tags().step_tag(0, step));
   }
   [[nodiscard]] std::byte* receive_part(int peer, std::size_t bytes, std::uint32_t step) {
     std::byte* part = scratch(bytes);
@@ -121,8 +121,8 @@ class AtOnce {
   /// A message that is awaited does not come through shared memory.
   void end_guarded(const NearGuards::Guard& guard) noexcept;
 
-  void send_matched(int peer, Bytes bytes, std::uint64_t place);
-  void receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t place);
+  void send_matched(int peer, Bytes bytes, std::uint64_t step_tag);
+  void receive_matched(int peer, std::span<std::byte> buffer, std::uint64_t step_tag);
   void join_matched() noexcept;
   template <class Post>
   void post(int peer, const Post& post);

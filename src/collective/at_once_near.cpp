@@ -22,10 +22,10 @@ Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall
   HostChannels& channels = *context.near().channels();
   const std::span<const int> members = channels.members();
   const auto exchange = [&](std::uint32_t phase, Bytes mine, std::byte* theirs) {
-    for (std::size_t place = 0; place < members.size(); ++place) {
-      if (static_cast<int>(place) == channels.own()) continue;
-      steps.send_matched(members[place], mine, context.tags().connect(phase));
-      steps.receive_matched(members[place], {theirs + place * mine.size(), mine.size()},
+    for (std::size_t index = 0; index < members.size(); ++index) {
+      if (static_cast<int>(index) == channels.own()) continue;
+      steps.send_matched(members[index], mine, context.tags().connect(phase));
+      steps.receive_matched(members[index], {theirs + index * mine.size(), mine.size()},
                             context.tags().connect(phase));
     }
     if (steps.pending_) steps.join_matched();
@@ -35,8 +35,8 @@ Outcome AtOnce::connect(CollectiveContext& context, const detail::CollectiveCall
   exchange(0, std::as_bytes(std::span(&key, 1)), std::as_writable_bytes(std::span(keys)).data());
   std::byte has_all{1};
   if (!steps.is_spoiled())
-    for (int place = 0; place < static_cast<int>(members.size()); ++place)
-      if (place != channels.own() && !channels.map(place, keys[static_cast<std::size_t>(place)]))
+    for (int index = 0; index < static_cast<int>(members.size()); ++index)
+      if (index != channels.own() && !channels.map(index, keys[static_cast<std::size_t>(index)]))
         has_all = std::byte{0};
   std::vector<std::byte> have_all(members.size(), std::byte{1});
   exchange(1, {&has_all, 1}, have_all.data());
@@ -98,7 +98,7 @@ void AtOnce::wait_long_for_near() noexcept {
       options.user_data = &guard;
       options.handle = &guard.handle;
       while (context_.port()
-                 .post_receive(context_.peer_of(each.peer), tag_ | context_.tags().place(0, each.step), {},
+                 .post_receive(context_.peer_of(each.peer), tag_ | context_.tags().step_tag(0, each.step), {},
                                options)
                  .is_retry())
         context_.port().progress();
@@ -167,7 +167,7 @@ void AtOnce::send_near_later(int member, Bytes bytes, std::uint32_t step) {
   if (context_.has_lost_a_rank())
     outcome_ = Outcome::peer_failed;
   else
-    send_matched(peer, bytes, context_.tags().place(0, step));  // to one that has left: it says so
+    send_matched(peer, bytes, context_.tags().step_tag(0, step));  // to one that has left: it says so
 }
 
 }  // namespace weft::collective

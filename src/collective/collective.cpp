@@ -104,8 +104,8 @@ detail::CollectiveCall detail::call_of(const CollectiveArguments& given) {
   call.blocks_differ = given.has_counts;
   call.from_counts = given.from_counts;
   call.to_counts = given.to_counts;
-  call.from_places = given.from_places;
-  call.to_places = given.to_places;
+  call.from_displacements = given.from_displacements;
+  call.to_displacements = given.to_displacements;
   call.sources = given.sources;
   call.destinations = given.destinations;
   return call;

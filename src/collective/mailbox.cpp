@@ -23,7 +23,7 @@ Mailbox::Mailbox(Runtime& runtime, int ranks, std::uint32_t id, std::uint8_t dev
     : ring_(ring),
       roll_call_(roll_call),
       steps_(steps_of(ranks)),
-      places_(std::make_unique<Place[]>(std::size_t{2} * steps_)),
+      slots_(std::make_unique<Slot[]>(std::size_t{2} * steps_)),
       remote_(runtime.expose(*this, {.id = id, .device = device, .drops_late = true})) {}
 
 void Mailbox::signal(Message& message) noexcept {
@@ -44,7 +44,7 @@ void Mailbox::signal(Message& message) noexcept {
     }
     return;  // else no message of a Collective
   }
-  Place& target = place(tag);
+  Slot& target = slot(tag);
   if (message.size() == 8)
     std::memcpy(target.data, message.data(), 8);
   else if (message.size() != 0)

@@ -16,7 +16,7 @@ class Ring;
 class RollCall;
 
 /// A barrier or allreduce ends on no rank before all ranks have begun it. So messages of at most two such
-/// runs (turns) may be in the mailbox at a time, one of each step; two sets of places, used in turn, hold
+/// runs (turns) may be in the mailbox at a time, one of each step; two sets of slots, used in turn, hold
 /// them. Active messages, which are faster than matched ones, therefore need no receives.
 class Mailbox final : public Completion {
  public:
@@ -37,14 +37,14 @@ class Mailbox final : public Completion {
 
   [[nodiscard]] RemoteCompletion remote() const noexcept { return remote_; }
   /// Begins a turn and returns its base: tags are the base plus the step, equal on all ranks that have called
-  /// the same collective in the same place of their order: number of the run (4 bits) | signature (its lower
-  /// 8) | turn (11) | step (8).
+  /// the same collective in the same position of their order: number of the run (4 bits) | signature (its
+  /// lower 8) | turn (11) | step (8).
   [[nodiscard]] std::uint32_t next_turn(std::uint32_t signature, std::uint64_t number) noexcept {
     return ((signature & 0xff) | (static_cast<std::uint32_t>(number) & 0xf) << 8) << 19 | (turn_++ & 0x7ff)
                                                                                               << 8;
   }
   /// The awaited message has been used: no message of an earlier turn is taken for one of a later turn.
-  void clear() noexcept { place(awaited_).full.store(0, std::memory_order_relaxed); }
+  void clear() noexcept { slot(awaited_).full.store(0, std::memory_order_relaxed); }
 
   void await(std::uint32_t tag) noexcept {
     awaited_ = tag;
@@ -52,10 +52,10 @@ class Mailbox final : public Completion {
   }
   [[nodiscard]] bool has_arrived() const noexcept {
     // Pairs with the release in signal().
-    return place(awaited_).full.load(std::memory_order_acquire) == awaited_ + 1;
+    return slot(awaited_).full.load(std::memory_order_acquire) == awaited_ + 1;
   }
-  [[nodiscard]] std::byte* data_of(std::uint32_t tag) noexcept { return place(tag).data; }
-  [[nodiscard]] std::size_t arrived_size() const noexcept { return place(awaited_).size; }
+  [[nodiscard]] std::byte* data_of(std::uint32_t tag) noexcept { return slot(tag).data; }
+  [[nodiscard]] std::size_t arrived_size() const noexcept { return slot(awaited_).size; }
 
   // A rank that has left sends nothing, and waiting for its active message would never end. A thread that
   // waits for long therefore posts a receive from the same rank, which ends when the rank has left: the
@@ -65,19 +65,19 @@ class Mailbox final : public Completion {
   [[nodiscard]] std::size_t guard_length() const noexcept { return guard_length_; }
 
  private:
-  struct Place {
+  struct Slot {
     std::atomic<std::uint32_t> full{0};  // the tag of the last message, plus 1
     std::uint32_t size = 0;
     alignas(16) std::byte data[kBytes];
   };
-  [[nodiscard]] Place& place(std::uint32_t tag) const noexcept {
-    return places_[(tag >> 8) % 2 * steps_ + (tag & 0xff)];
+  [[nodiscard]] Slot& slot(std::uint32_t tag) const noexcept {
+    return slots_[(tag >> 8) % 2 * steps_ + (tag & 0xff)];
   }
 
   Ring& ring_;
   RollCall& roll_call_;
   const std::uint32_t steps_;
-  const std::unique_ptr<Place[]> places_;
+  const std::unique_ptr<Slot[]> slots_;
   std::uint32_t turn_ = 0;
   std::uint32_t awaited_ = 0;
   std::atomic<bool> guard_ended_{false};

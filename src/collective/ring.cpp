@@ -85,8 +85,7 @@ void Ring::begin(CollectiveContext& context, const detail::CollectiveCall& call)
     outbox_ = std::make_unique<std::atomic<std::uint32_t>[]>(passed_on);
     capacity_ = passed_on;
   }
-  for (std::uint32_t place = 0; place < passed_on; ++place)
-    outbox_[place].store(0, std::memory_order_relaxed);
+  for (std::uint32_t slot = 0; slot < passed_on; ++slot) outbox_[slot].store(0, std::memory_order_relaxed);
   is_blocked_ = differs_ = false;
   for (auto* counter : {&sent_, &noticed_, &posted_, &arrived_, &ended_, &queued_})
     counter->store(0, std::memory_order_relaxed);
@@ -143,10 +142,10 @@ void Ring::take(Message& message) noexcept {
   else
     std::memcpy(to, message.data(), message.size());
   if (round + 1 < rounds) {
-    const std::uint32_t place = queued_.fetch_add(1, std::memory_order_relaxed);
-    if (place >= capacity_) return;  // more pieces than the run has
+    const std::uint32_t slot = queued_.fetch_add(1, std::memory_order_relaxed);
+    if (slot >= capacity_) return;  // more pieces than the run has
     // Pairs with the acquire in may_send().
-    outbox_[place].store((round + 1) * pieces_ + number + 1, std::memory_order_release);
+    outbox_[slot].store((round + 1) * pieces_ + number + 1, std::memory_order_release);
   }
   arrived_.fetch_add(1, std::memory_order_release);
 }
@@ -194,10 +193,10 @@ bool Ring::may_send() const noexcept {
 /// finish before this rank does, and leave; messages of the left neighbour have arrived before its guard
 /// ends.
 bool Ring::has_lost_neighbour() const noexcept {
-  const auto is_lost = [this](std::size_t place) {
+  const auto is_lost = [this](std::size_t side) {
     // Pairs with the release in signal().
-    return guards_[place].ended.load(std::memory_order_acquire) &&
-           guards_[place].is_lost.load(std::memory_order_relaxed);
+    return guards_[side].ended.load(std::memory_order_acquire) &&
+           guards_[side].is_lost.load(std::memory_order_relaxed);
   };
   const std::size_t left = neighbours_ - 1;
   return (is_lost(0) && (!has_begun(0) || sent_.load(std::memory_order_relaxed) != to_send_)) ||
@@ -221,10 +220,10 @@ Status Ring::post(int peer, Bytes bytes, std::uint32_t sequence) {
 
 /// Posts a notice to every neighbour that has not got one yet. Returns false when a post was refused.
 bool Ring::post_notices(Note note) {
-  for (std::uint32_t place = noticed_.load(std::memory_order_relaxed); place < neighbours_; ++place) {
+  for (std::uint32_t side = noticed_.load(std::memory_order_relaxed); side < neighbours_; ++side) {
     const Notice notice{note, call_.count * call_.reduction.element, signature_of(call_)};
-    if (post(neighbour_[place], std::as_bytes(std::span(&notice, 1)), kNotice).is_retry()) return false;
-    noticed_.store(place + 1, std::memory_order_relaxed);
+    if (post(neighbour_[side], std::as_bytes(std::span(&notice, 1)), kNotice).is_retry()) return false;
+    noticed_.store(side + 1, std::memory_order_relaxed);
   }
   return true;
 }
@@ -235,16 +234,16 @@ bool Ring::send_some() {
   if (is_blocked_) return false;
   bool has_sent = false;
   for (; may_send(); has_sent = true) {
-    const std::uint32_t place = sent_.load(std::memory_order_relaxed);
-    const bool is_own = place < own_;
-    const std::uint32_t sequence = is_own ? place : outbox_[place - own_].load(std::memory_order_relaxed) - 1;
+    const std::uint32_t index = sent_.load(std::memory_order_relaxed);
+    const bool is_own = index < own_;
+    const std::uint32_t sequence = is_own ? index : outbox_[index - own_].load(std::memory_order_relaxed) - 1;
     const std::uint32_t round = sequence / pieces_;
     const Piece piece = piece_of(is_own ? rank_ : block_in(round - 1), sequence % pieces_);
     const std::size_t width = call_.reduction.element;
     const std::byte* const from = (is_own ? call_.from : call_.to) + piece.first * width;
     is_blocked_ = post(neighbour_[0], {from, piece.elements * width}, sequence).is_retry();
     if (is_blocked_) break;
-    sent_.store(place + 1, std::memory_order_relaxed);
+    sent_.store(index + 1, std::memory_order_relaxed);
   }
   return has_sent;
 }
@@ -253,9 +252,9 @@ bool Ring::send_some() {
 void Ring::post_guards() {
   if (has_guards_) return;
   has_guards_ = true;
-  for (std::uint32_t place = 0; place < neighbours_; ++place) {
-    Guard& guard = guards_[place];
-    guard.peer = neighbour_[place];
+  for (std::uint32_t side = 0; side < neighbours_; ++side) {
+    Guard& guard = guards_[side];
+    guard.peer = neighbour_[side];
     guard.is_lost.store(false, std::memory_order_relaxed);
     guard.ended.store(false, std::memory_order_relaxed);
     ReceiveOptions options = context_->receive_options(*this);
@@ -272,8 +271,8 @@ void Ring::post_guards() {
 void Ring::end_guards() {
   if (!has_guards_) return;
   has_guards_ = false;
-  for (std::uint32_t place = 0; place < neighbours_; ++place) {
-    Guard& guard = guards_[place];
+  for (std::uint32_t side = 0; side < neighbours_; ++side) {
+    Guard& guard = guards_[side];
     static_cast<void>(context_->port().cancel(guard.handle));
     while (!guard.ended.load(std::memory_order_acquire)) context_->port().progress();
   }

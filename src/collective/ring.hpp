@@ -80,8 +80,8 @@ class Ring final : public Completion {
   [[nodiscard]] bool has_failed() const noexcept {
     return outcome_.load(std::memory_order_acquire) != Outcome::ok;
   }
-  [[nodiscard]] bool has_begun(std::size_t place) const noexcept {
-    return has_begun_[place].load(std::memory_order_acquire);
+  [[nodiscard]] bool has_begun(std::size_t side) const noexcept {
+    return has_begun_[side].load(std::memory_order_acquire);
   }
   [[nodiscard]] bool is_complete() const noexcept {
     // Pairs with the releases with which pieces and ends are counted.
@@ -125,7 +125,7 @@ class Ring final : public Completion {
   std::atomic<std::uint32_t> inside_{0};  // threads that deliver
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> ended_{0};
-  std::array<std::atomic<bool>, 2> has_begun_{};  // the neighbours, by place
+  std::array<std::atomic<bool>, 2> has_begun_{};  // the neighbours, by side
   std::atomic<Outcome> outcome_{Outcome::ok};
   std::atomic<bool> has_heard_{false};  // from a neighbour that gave up
   std::atomic<int> other_length_{-1};   // the rank that has reported another length ...

@@ -21,8 +21,8 @@ CollectiveRun::CollectiveRun(CollectiveContext& context, const detail::Collectiv
   call_.to_counts = lists_.to_counts;
   call_.sources = lists_.sources;
   call_.destinations = lists_.destinations;
-  call_.from_places = lists_.from_places;
-  call_.to_places = lists_.to_places;
+  call_.from_displacements = lists_.from_displacements;
+  call_.to_displacements = lists_.to_displacements;
   begin_ = graph_.add_function([this] {
     has_mismatch_.store(false, std::memory_order_relaxed);
     abandoned_for_.store(Outcome::ok, std::memory_order_relaxed);

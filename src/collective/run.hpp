@@ -31,7 +31,7 @@ class CollectiveRun {
   [[nodiscard]] std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
   /// The ranks with which it exchanges messages.
   [[nodiscard]] std::span<const int> peers() const noexcept { return peers_; }
-  /// `where`: the place of the program's call.
+  /// `where`: the line of the program's call.
   void start(const std::source_location& where);
   /// The run cannot end by itself: takes back what has been posted and still waits, so that it ends, with
   /// this outcome. Any thread that may post.
@@ -57,7 +57,7 @@ class CollectiveRun {
 
  private:
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t segment, std::uint32_t step) const noexcept {
-    return context_.tag_of(number(), call_) | context_.tags().place(segment, step);
+    return context_.tag_of(number(), call_) | context_.tags().step_tag(segment, step);
   }
   /// A send or a receive, by which it is taken back.
   struct Operation {
@@ -79,14 +79,14 @@ class CollectiveRun {
     explicit Lists(const detail::CollectiveCall& call)
         : from_counts(call.from_counts.begin(), call.from_counts.end()),
           to_counts(call.to_counts.begin(), call.to_counts.end()),
-          from_places(call.from_places.begin(), call.from_places.end()),
-          to_places(call.to_places.begin(), call.to_places.end()),
+          from_displacements(call.from_displacements.begin(), call.from_displacements.end()),
+          to_displacements(call.to_displacements.begin(), call.to_displacements.end()),
           sources(call.sources.begin(), call.sources.end()),
           destinations(call.destinations.begin(), call.destinations.end()) {}
     std::vector<std::size_t> from_counts;
     std::vector<std::size_t> to_counts;
-    std::vector<std::size_t> from_places;
-    std::vector<std::size_t> to_places;
+    std::vector<std::size_t> from_displacements;
+    std::vector<std::size_t> to_displacements;
     std::vector<int> sources;
     std::vector<int> destinations;
   };

@@ -31,7 +31,7 @@ class TagForm {
   }
   /// Segment and step of a message, to be added to of(). Between two ranks the steps of the longest
   /// algorithms follow each other, and may wrap around.
-  [[nodiscard]] std::uint64_t place(std::uint64_t segment, std::uint32_t step) const noexcept {
+  [[nodiscard]] std::uint64_t step_tag(std::uint64_t segment, std::uint32_t step) const noexcept {
     return segment << step_bits_ | step % ((1U << step_bits_) - kReserved);
   }
   /// Of the messages, in two phases, that connect the members on a host.

@@ -50,8 +50,8 @@ class Arguments {
     own_.has_counts = given_.has_counts != 0;
     own_.from_counts = numbers(given_.from_counts, from_blocks);
     own_.to_counts = numbers(given_.to_counts, to_blocks);
-    own_.from_places = numbers(given_.from_places, from_blocks);
-    own_.to_places = numbers(given_.to_places, to_blocks);
+    own_.from_displacements = numbers(given_.from_displacements, from_blocks);
+    own_.to_displacements = numbers(given_.to_displacements, to_blocks);
   }
   [[nodiscard]] static std::span<const int> ranks(const int* list, std::size_t count, const char* name) {
     if (count != 0) present(list, name);

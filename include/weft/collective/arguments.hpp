@@ -12,7 +12,7 @@ namespace weft {
 using detail::CollectiveKind;
 
 /// The arguments of any collective, for layers in C or of other interfaces: those of the call of that name of
-/// Collective, whose `from` and `to` they are. Counts and places are numbers of elements of `element_size`
+/// Collective, whose `from` and `to` they are. Counts and displacements are numbers of elements of `element_size`
 /// bytes. A broadcast has its buffer in `to`.
 struct CollectiveArguments {
   CollectiveKind kind = CollectiveKind::barrier;
@@ -30,8 +30,8 @@ struct CollectiveArguments {
   std::span<const std::size_t> to_counts{};
   /// Where each block begins; empty: behind the one before it. Only with counts, as many; blocks of `to` do
   /// not overlap.
-  std::span<const std::size_t> from_places{};
-  std::span<const std::size_t> to_places{};
+  std::span<const std::size_t> from_displacements{};
+  std::span<const std::size_t> to_displacements{};
   /// Of exchanges with neighbours: their ranks.
   std::span<const int> sources{};
   std::span<const int> destinations{};

@@ -44,8 +44,8 @@ struct CollectiveCall {
   std::span<const std::size_t> to_counts{};
   bool blocks_differ = false;  // counts are given, if not on this rank then on others
   // Where the blocks begin, in elements; empty: one after another.
-  std::span<const std::size_t> from_places{};
-  std::span<const std::size_t> to_places{};
+  std::span<const std::size_t> from_displacements{};
+  std::span<const std::size_t> to_displacements{};
   // Of exchanges with neighbours.
   std::span<const int> sources{};
   std::span<const int> destinations{};

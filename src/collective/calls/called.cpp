@@ -77,7 +77,7 @@ std::uint32_t signature_of(const detail::CollectiveCall& call) noexcept {
   return (static_cast<std::uint32_t>(call.kind) * 19 + more * 101) & 0xff;
 }
 
-std::size_t CalledCollective::write(std::span<char> to, bool with_place) const noexcept {
+std::size_t CalledCollective::write(std::span<char> to, bool with_line) const noexcept {
   const KindTraits& traits = traits_of(kind);
   TextWriter text(to);
   text.add(traits.name);
@@ -96,13 +96,13 @@ std::size_t CalledCollective::write(std::span<char> to, bool with_place) const n
     if (traits.has_root) text.add(", root ").add(static_cast<std::uint64_t>(std::max(root, 0)));
   }
   text.add(", number ").add(number + 1).add(" of its Collective");
-  if (with_place && line != 0) text.add(", at ").add(file).add(":").add(line);
+  if (with_line && line != 0) text.add(", at ").add(file).add(":").add(line);
   return text.size();
 }
 
-std::string CalledCollective::text(bool with_place) const {
+std::string CalledCollective::text(bool with_line) const {
   char words[kMostText];
-  return {words, write(words, with_place)};
+  return {words, write(words, with_line)};
 }
 
 bool CalledCollective::fits(const CalledCollective& other) const noexcept {
@@ -167,12 +167,12 @@ std::optional<CalledCollective> CallLog::called(std::uint64_t number,
   called.is_ordered = static_cast<std::uint8_t>(kinds >> 25 & 1);
   called.sources = kept.sources.load(std::memory_order_relaxed);
   called.destinations = kept.destinations.load(std::memory_order_relaxed);
-  const std::source_location place = kept.where.load(std::memory_order_relaxed);
+  const std::source_location location = kept.where.load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
   if (kept.stamp.load(std::memory_order_relaxed) != 2 * number + 2) return std::nullopt;
-  called.line = place.line();
-  set_file(called, place.file_name());
-  if (where != nullptr) *where = place;
+  called.line = location.line();
+  set_file(called, location.file_name());
+  if (where != nullptr) *where = location;
   return called;
 }
 

@@ -33,10 +33,10 @@ struct CalledCollective {
 
   /// "allreduce of 80 bytes (sum of floating point, 8 bytes each), number 3 of its Collective, at
   /// solver.cpp:41"
-  [[nodiscard]] std::string text(bool with_place = true) const;
+  [[nodiscard]] std::string text(bool with_line = true) const;
   /// The same into memory of the caller, without its end if that does not fit; returns its length.
   static constexpr std::size_t kMostText = 384;
-  std::size_t write(std::span<char> to, bool with_place) const noexcept;
+  std::size_t write(std::span<char> to, bool with_line) const noexcept;
   /// Returns true when they may be the same collective: everything but the length is equal.
   [[nodiscard]] bool fits(const CalledCollective& other) const noexcept;
   /// Returns true when the lengths may be those of one collective.

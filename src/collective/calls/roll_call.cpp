@@ -277,8 +277,8 @@ std::string RollCall::neighbors_of(const Note& verdict) const {
 }
 
 std::string RollCall::text_of(const Note& verdict) const {
-  const auto call_of = [&](int place) {
-    return sender_.name_of(verdict.ranks[place]) + " " + verdict.called[place].text();
+  const auto call_of = [&](int index) {
+    return sender_.name_of(verdict.ranks[index]) + " " + verdict.called[index].text();
   };
   if (verdict.kind == Kind::expired)
     return sender_.name_of(verdict.ranks[0]) + " has waited" +

@@ -29,24 +29,24 @@ struct Allreduce {
       default:
         break;
     }
-    double_up(steps, call, call.from, {rank, size, kFirstStep}, [](int place) { return place; });
+    double_up(steps, call, call.from, {rank, size, kFirstStep}, [](int relative) { return relative; });
   }
 
  private:
   static constexpr std::uint32_t kFirstStep = 0;
   struct Meeting {
-    int place;
+    int relative;
     int size;
     std::uint32_t step;
   };
 
-  /// By recursive doubling. The places beyond the largest power of two first send their elements to a
-  /// neighbour, and get the result from it at the end. `rank_of(place)`: of those that meet.
+  /// By recursive doubling. The ranks beyond the largest power of two first send their elements to a
+  /// neighbour, and get the result from it at the end. `rank_of(relative)`: of those that meet.
   template <class Steps, class RankOf>
   static void double_up(Steps& steps, const detail::CollectiveCall& call, const std::byte* mine,
                         const Meeting& meeting, const RankOf& rank_of) {
     const std::size_t bytes = call.count * call.reduction.element;
-    const int own = meeting.place;
+    const int own = meeting.relative;
     const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(meeting.size)));
     const int extra = meeting.size - core;
     const std::uint32_t lend = meeting.step;
@@ -69,14 +69,14 @@ struct Allreduce {
       steps.join();
       add(arrived, true);
     }
-    const int place = own < 2 * extra ? own / 2 : own - extra;
+    const int paired = own < 2 * extra ? own / 2 : own - extra;
     const auto rank_at = [&](int other) { return rank_of(other < extra ? 2 * other + 1 : other + extra); };
     std::uint32_t step = meeting.step + 2;
     for (int bit = 1; bit < core; bit *= 2, ++step) {
-      steps.send(rank_at(place ^ bit), {mine, bytes}, step);
-      std::byte* const arrived = steps.receive_part(rank_at(place ^ bit), bytes, step);
+      steps.send(rank_at(paired ^ bit), {mine, bytes}, step);
+      std::byte* const arrived = steps.receive_part(rank_at(paired ^ bit), bytes, step);
       steps.join();
-      add(arrived, (place & bit) != 0);
+      add(arrived, (paired & bit) != 0);
     }
     if (mine != call.to) steps.copy(call.to, mine, bytes);
     if (own < 2 * extra) {
@@ -96,8 +96,8 @@ struct Allreduce {
       return steps.join();
     }
     const std::byte* const mine = leaders.add_up(steps, call.to, call.from, result.size(), call.count);
-    double_up(steps, call, mine, {leaders.place(), leaders.count(), Leaders::kBetween},
-              [&](int place) { return leaders.at(place); });
+    double_up(steps, call, mine, {leaders.relative(), leaders.count(), Leaders::kBetween},
+              [&](int relative) { return leaders.at(relative); });
     leaders.send_down(steps, result);
     steps.join();
   }
@@ -154,11 +154,11 @@ struct Allreduce {
       for (int round = 0; round < size - 1; ++round, ++step) {
         const int out = (rank + size - round) % size;
         const int in = (rank + 2 * size - round - 1) % size;
-        std::byte* const place = arrived[round % 2];
+        std::byte* const part = arrived[round % 2];
         steps.send(right, {(round == 0 ? call.from : call.to) + offset(out), bytes(out)}, step);
-        steps.receive(left, {place, bytes(in)}, step, round < 2);
+        steps.receive(left, {part, bytes(in)}, step, round < 2);
         steps.join();
-        steps.compute(call.to + offset(in), call.from + offset(in), place, begin(in + 1) - begin(in));
+        steps.compute(call.to + offset(in), call.from + offset(in), part, begin(in + 1) - begin(in));
       }
       // A sum comes back only after this rank's part of it has been read.
       for (int round = 0; round < size - 1; ++round, ++step) {

@@ -11,8 +11,8 @@ struct Alltoall {
 
   static void check(const detail::CollectiveCall& call, int rank, int size) {
     const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_places, call.count, ranks);
-    check_blocks(kTraits, call, "the result", call.to_counts, call.to_places, call.to_count, ranks);
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_displacements, call.count, ranks);
+    check_blocks(kTraits, call, "the result", call.to_counts, call.to_displacements, call.to_count, ranks);
     check_own_block(kTraits, blocks_of_to(call, ranks), rank, blocks_of_from(call, ranks).elements(rank));
     check_apart(kTraits, {call.from, call.count * call.reduction.element},
                 {call.to, call.to_count * call.reduction.element}, true);

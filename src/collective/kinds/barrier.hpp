@@ -14,16 +14,16 @@ struct Barrier {
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall&, int rank, int size) {
     if (steps.algorithm() == Algorithm::two_level) return lay_out_two_level(steps, rank);
-    disseminate(steps, rank, size, 0, [](int place) { return place; });
+    disseminate(steps, rank, size, 0, [](int relative) { return relative; });
   }
 
  private:
-  /// `rank_at(place)`: of those that meet.
+  /// `rank_at(relative)`: of those that meet.
   template <class Steps, class RankAt>
-  static void disseminate(Steps& steps, int place, int size, std::uint32_t step, const RankAt& rank_at) {
+  static void disseminate(Steps& steps, int relative, int size, std::uint32_t step, const RankAt& rank_at) {
     for (int distance = 1; distance < size; distance *= 2, ++step) {
-      steps.send(rank_at((place + distance) % size), {}, step);
-      steps.receive(rank_at((place + size - distance) % size), {}, step, true);
+      steps.send(rank_at((relative + distance) % size), {}, step);
+      steps.receive(rank_at((relative + size - distance) % size), {}, step, true);
       steps.join();
     }
   }
@@ -38,8 +38,8 @@ struct Barrier {
     }
     leaders.for_members([&](int member) { steps.receive(member, {}, Leaders::kUp, true); });
     steps.join();
-    disseminate(steps, leaders.place(), leaders.count(), Leaders::kBetween,
-                [&](int place) { return leaders.at(place); });
+    disseminate(steps, leaders.relative(), leaders.count(), Leaders::kBetween,
+                [&](int relative) { return leaders.at(relative); });
     leaders.send_down(steps, {});
     steps.join();
   }

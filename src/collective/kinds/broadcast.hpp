@@ -19,20 +19,20 @@ struct Broadcast {
   template <class Steps>
   static void lay_out(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     if (steps.algorithm() == Algorithm::two_level) return lay_out_two_level(steps, call, rank);
-    const int place = (rank + size - call.root) % size;
+    const int relative = (rank + size - call.root) % size;
     const auto rank_at = [&](int other) { return (other + call.root) % size; };
     const int lowest =
-        place != 0 ? place & -place : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
+        relative != 0 ? relative & -relative : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
     for_each_segment(call, [&](std::size_t first, std::size_t elements) {
       const std::span<std::byte> bytes{call.to + first * call.reduction.element,
                                        elements * call.reduction.element};
       steps.begin_segment();
-      if (place != 0) {
-        steps.receive(rank_at(place - lowest), bytes, 0, true);
+      if (relative != 0) {
+        steps.receive(rank_at(relative - lowest), bytes, 0, true);
         steps.join();
       }
       for (int child = lowest / 2; child > 0; child /= 2)
-        if (place + child < size) steps.send(rank_at(place + child), bytes, 0);
+        if (relative + child < size) steps.send(rank_at(relative + child), bytes, 0);
       steps.join();
     });
   }
@@ -41,9 +41,10 @@ struct Broadcast {
   template <class Steps>
   static void lay_out_two_level(Steps& steps, const detail::CollectiveCall& call, int rank) {
     const Leaders leaders(steps.hosts(), rank, call.root);
-    const int place = leaders.place();
-    const int lowest =
-        place != 0 ? place & -place : static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaders.count())));
+    const int relative = leaders.relative();
+    const int lowest = relative != 0
+                           ? relative & -relative
+                           : static_cast<int>(std::bit_ceil(static_cast<unsigned>(leaders.count())));
     for_each_segment(call, [&](std::size_t first, std::size_t elements) {
       const std::span<std::byte> bytes{call.to + first * call.reduction.element,
                                        elements * call.reduction.element};
@@ -52,12 +53,13 @@ struct Broadcast {
         steps.receive(leaders.own(), bytes, Leaders::kDown, true);
         return steps.join();
       }
-      if (place != 0) {
-        steps.receive(leaders.at(place - lowest), bytes, Leaders::kBetween, true);
+      if (relative != 0) {
+        steps.receive(leaders.at(relative - lowest), bytes, Leaders::kBetween, true);
         steps.join();
       }
       for (int child = lowest / 2; child > 0; child /= 2)
-        if (place + child < leaders.count()) steps.send(leaders.at(place + child), bytes, Leaders::kBetween);
+        if (relative + child < leaders.count())
+          steps.send(leaders.at(relative + child), bytes, Leaders::kBetween);
       leaders.send_down(steps, bytes);
       steps.join();
     });

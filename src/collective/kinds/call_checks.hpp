@@ -43,19 +43,19 @@ inline void check_reduced(const KindTraits& kind, const detail::CollectiveCall& 
 class Blocks {
  public:
   /// `counts`: elements of each block; empty: all have the same.
-  /// `places`: where each block begins, in elements; empty: behind the one before it.
+  /// `displacements`: where each block begins, in elements; empty: behind the one before it.
   Blocks(const detail::CollectiveCall& call, std::span<const std::size_t> counts,
-         std::span<const std::size_t> places, std::size_t elements, std::size_t parts) noexcept
+         std::span<const std::size_t> displacements, std::size_t elements, std::size_t parts) noexcept
       : width_(call.reduction.element),
         counts_(counts),
-        places_(places),
+        displacements_(displacements),
         each_(parts == 0 ? 0 : elements / parts) {}
 
   /// The first byte of a block.
   [[nodiscard]] std::size_t begin(int block) const noexcept {
     const auto index = static_cast<std::size_t>(block);
     if (counts_.empty()) return index * each_ * width_;
-    if (!places_.empty()) return places_[index] * width_;
+    if (!displacements_.empty()) return displacements_[index] * width_;
     return std::accumulate(counts_.begin(), counts_.begin() + block, std::size_t{0}) * width_;
   }
   [[nodiscard]] std::size_t bytes(int block) const noexcept { return elements(block) * width_; }
@@ -72,33 +72,33 @@ class Blocks {
  private:
   std::size_t width_;
   std::span<const std::size_t> counts_;
-  std::span<const std::size_t> places_;
+  std::span<const std::size_t> displacements_;
   std::size_t each_;
 };
 
 [[nodiscard]] inline Blocks blocks_of_from(const detail::CollectiveCall& call, std::size_t parts) noexcept {
-  return {call, call.from_counts, call.from_places, call.count, parts};
+  return {call, call.from_counts, call.from_displacements, call.count, parts};
 }
 [[nodiscard]] inline Blocks blocks_of_to(const detail::CollectiveCall& call, std::size_t parts) noexcept {
-  return {call, call.to_counts, call.to_places, call.to_count, parts};
+  return {call, call.to_counts, call.to_displacements, call.to_count, parts};
 }
 
 /// Checks that blocks which begin anywhere lie in a buffer of `elements`. Blocks that overlap are not found.
-inline void check_places(const KindTraits& kind, const char* what, std::span<const std::size_t> counts,
-                         std::span<const std::size_t> places, std::size_t elements) {
-  if (places.size() != counts.size())
-    refuse(kind, std::to_string(places.size()) + " places are given for " + std::to_string(counts.size()) +
-                     " blocks of " + what);
+inline void check_displacements(const KindTraits& kind, const char* what, std::span<const std::size_t> counts,
+                                std::span<const std::size_t> displacements, std::size_t elements) {
+  if (displacements.size() != counts.size())
+    refuse(kind, std::to_string(displacements.size()) + " displacements are given for " +
+                     std::to_string(counts.size()) + " blocks of " + what);
   for (std::size_t block = 0; block < counts.size(); ++block)
-    if (counts[block] > elements || places[block] > elements - counts[block])
+    if (counts[block] > elements || displacements[block] > elements - counts[block])
       refuse(kind, std::string(what) + " has " + std::to_string(elements) + " elements, but block " +
                        std::to_string(block) + " is to have " + std::to_string(counts[block]) + " from " +
-                       std::to_string(places[block]) + " on");
+                       std::to_string(displacements[block]) + " on");
 }
 
 /// Checks that `elements` are the blocks of `parts` ranks. `what`: the buffer, for texts.
 inline void check_blocks(const KindTraits& kind, const detail::CollectiveCall& call, const char* what,
-                         std::span<const std::size_t> counts, std::span<const std::size_t> places,
+                         std::span<const std::size_t> counts, std::span<const std::size_t> displacements,
                          std::size_t elements, std::size_t parts) {
   const auto refuse_buffer = [&](const std::string& why) {
     refuse(kind, std::string(what) + " has " + std::to_string(elements) + " elements, " + why);
@@ -111,7 +111,7 @@ inline void check_blocks(const KindTraits& kind, const detail::CollectiveCall& c
   if (counts.size() != parts)
     refuse(kind, std::to_string(counts.size()) + " counts are given for the blocks of " +
                      std::to_string(parts) + " ranks");
-  if (!places.empty()) return check_places(kind, what, counts, places, elements);
+  if (!displacements.empty()) return check_displacements(kind, what, counts, displacements, elements);
   std::size_t left = elements;
   for (const std::size_t count : counts) {
     if (count > left) refuse_buffer("but the counts of its blocks sum up to more");
@@ -130,7 +130,7 @@ inline void check_own_block(const KindTraits& kind, const Blocks& blocks, int ra
 /// Checks buffers of which `to` gets a block of every rank. The own block may lie there already.
 inline void check_gathered(const KindTraits& kind, const detail::CollectiveCall& call, int rank, int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  check_blocks(kind, call, "the result", call.to_counts, call.to_places, call.to_count, ranks);
+  check_blocks(kind, call, "the result", call.to_counts, call.to_displacements, call.to_count, ranks);
   const Blocks blocks = blocks_of_to(call, ranks);
   check_own_block(kind, blocks, rank, call.count);
   const Bytes mine{call.from, call.count * call.reduction.element};

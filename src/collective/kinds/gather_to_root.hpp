@@ -40,18 +40,18 @@ struct Gather {
   template <class Steps>
   static void lay_out_tree(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t bytes = call.count * call.reduction.element;
-    const int place = (rank + size - call.root) % size;
+    const int relative = (rank + size - call.root) % size;
     const auto rank_at = [&](int other) { return (other + call.root) % size; };
-    const int subtree = place == 0 ? size : std::min(place & -place, size - place);
+    const int subtree = relative == 0 ? size : std::min(relative & -relative, size - relative);
     const auto length_of = [&](int blocks) { return bytes * static_cast<std::size_t>(blocks); };
     std::byte* const blocks = steps.scratch(length_of(subtree));
-    for (int bit = 1; bit < size && (place & bit) == 0 && place + bit < size; bit *= 2)
-      steps.receive(rank_at(place + bit),
-                    {blocks + length_of(bit), length_of(std::min(bit, size - place - bit))}, 0, true);
+    for (int bit = 1; bit < size && (relative & bit) == 0 && relative + bit < size; bit *= 2)
+      steps.receive(rank_at(relative + bit),
+                    {blocks + length_of(bit), length_of(std::min(bit, size - relative - bit))}, 0, true);
     steps.join();
     steps.copy(blocks, call.from, bytes);
-    if (place != 0) {
-      steps.send(rank_at(place & (place - 1)), {blocks, length_of(subtree)}, 0);
+    if (relative != 0) {
+      steps.send(rank_at(relative & (relative - 1)), {blocks, length_of(subtree)}, 0);
       return steps.join();
     }
     steps.copy(call.to + length_of(call.root), blocks, length_of(size - call.root));

@@ -24,24 +24,24 @@ struct Reduce {
     const std::size_t width = call.reduction.element;
     // In the order of ranks the tree is that of rank 0, which sends the result to the root.
     const int top = call.reduction.is_ordered ? 0 : call.root;
-    const int place = (rank + size - top) % size;
+    const int relative = (rank + size - top) % size;
     const auto rank_at = [&](int other) { return (other + top) % size; };
     for_each_segment(call, [&](std::size_t first, std::size_t elements) {
       const std::size_t bytes = elements * width;
       steps.begin_segment();
       const std::byte* mine = call.from + first * width;
       std::byte* const result = rank == call.root ? call.to + first * width : nullptr;
-      std::byte* sum = place == 0 ? result : nullptr;
-      for (int bit = 1; bit < size && (place & bit) == 0; bit *= 2) {
-        if (place + bit >= size) continue;
+      std::byte* sum = relative == 0 ? result : nullptr;
+      for (int bit = 1; bit < size && (relative & bit) == 0; bit *= 2) {
+        if (relative + bit >= size) continue;
         if (sum == nullptr) sum = steps.scratch(bytes);
-        const std::byte* arrived = steps.receive_part(rank_at(place + bit), bytes, 0);
+        const std::byte* arrived = steps.receive_part(rank_at(relative + bit), bytes, 0);
         steps.join();
         steps.compute(sum, mine, arrived, elements);
         mine = sum;
       }
-      if (place != 0) {
-        steps.send(rank_at(place - (place & -place)), {mine, bytes}, 0);
+      if (relative != 0) {
+        steps.send(rank_at(relative - (relative & -relative)), {mine, bytes}, 0);
         steps.join();
       } else if (top != call.root) {
         steps.send(call.root, {mine, bytes}, kResult);
@@ -60,7 +60,7 @@ struct Reduce {
   template <class Steps>
   static void lay_out_two_level(Steps& steps, const detail::CollectiveCall& call, int rank) {
     const Leaders leaders(steps.hosts(), rank, call.root);
-    const int place = leaders.place();
+    const int relative = leaders.relative();
     const std::size_t width = call.reduction.element;
     for_each_segment(call, [&](std::size_t first, std::size_t elements) {
       const std::size_t bytes = elements * width;
@@ -70,17 +70,17 @@ struct Reduce {
         steps.send(leaders.own(), {mine, bytes}, Leaders::kUp);
         return steps.join();
       }
-      std::byte* const sum = place == 0 ? call.to + first * width : steps.scratch(bytes);
+      std::byte* const sum = relative == 0 ? call.to + first * width : steps.scratch(bytes);
       mine = leaders.add_up(steps, sum, mine, bytes, elements);
-      for (int bit = 1; bit < leaders.count() && (place & bit) == 0; bit *= 2) {
-        if (place + bit >= leaders.count()) continue;
-        const std::byte* arrived = steps.receive_part(leaders.at(place + bit), bytes, Leaders::kBetween);
+      for (int bit = 1; bit < leaders.count() && (relative & bit) == 0; bit *= 2) {
+        if (relative + bit >= leaders.count()) continue;
+        const std::byte* arrived = steps.receive_part(leaders.at(relative + bit), bytes, Leaders::kBetween);
         steps.join();
         steps.compute(sum, mine, arrived, elements);
         mine = sum;
       }
-      if (place != 0) {
-        steps.send(leaders.at(place - (place & -place)), {mine, bytes}, Leaders::kBetween);
+      if (relative != 0) {
+        steps.send(leaders.at(relative - (relative & -relative)), {mine, bytes}, Leaders::kBetween);
         steps.join();
       } else if (mine != sum) {
         steps.copy(sum, mine, bytes);

@@ -14,7 +14,7 @@ struct ReduceScatter {
 
   static void check(const detail::CollectiveCall& call, int rank, int size) {
     const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_places, call.count, ranks);
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_displacements, call.count, ranks);
     const Blocks blocks = blocks_of_from(call, ranks);
     check_own_block(kTraits, blocks, rank, call.to_count);
     const Bytes result{call.to, call.to_count * call.reduction.element};

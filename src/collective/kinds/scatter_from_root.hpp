@@ -16,7 +16,7 @@ struct Scatter {
     check_root(kTraits, call, size);
     if (rank != call.root) return;
     const auto ranks = static_cast<std::size_t>(size);
-    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_places, call.count, ranks);
+    check_blocks(kTraits, call, "the buffer", call.from_counts, call.from_displacements, call.count, ranks);
     const Blocks blocks = blocks_of_from(call, ranks);
     check_own_block(kTraits, blocks, rank, call.to_count);
     const Bytes mine{call.to, call.to_count * call.reduction.element};
@@ -48,23 +48,23 @@ struct Scatter {
   template <class Steps>
   static void lay_out_tree(Steps& steps, const detail::CollectiveCall& call, int rank, int size) {
     const std::size_t bytes = call.to_count * call.reduction.element;
-    const int place = (rank + size - call.root) % size;
+    const int relative = (rank + size - call.root) % size;
     const auto rank_at = [&](int other) { return (other + call.root) % size; };
     const auto length_of = [&](int blocks) { return bytes * static_cast<std::size_t>(blocks); };
     const int lowest =
-        place != 0 ? place & -place : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
-    const int subtree = std::min(lowest, size - place);
+        relative != 0 ? relative & -relative : static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
+    const int subtree = std::min(lowest, size - relative);
     std::byte* const blocks = steps.scratch(length_of(subtree));
-    if (place == 0) {
+    if (relative == 0) {
       steps.copy(blocks, call.from + length_of(call.root), length_of(size - call.root));
       steps.copy(blocks + length_of(size - call.root), call.from, length_of(call.root));
     } else {
-      steps.receive(rank_at(place & (place - 1)), {blocks, length_of(subtree)}, 0, true);
+      steps.receive(rank_at(relative & (relative - 1)), {blocks, length_of(subtree)}, 0, true);
       steps.join();
     }
     for (int child = lowest / 2; child > 0; child /= 2)
       if (child < subtree)
-        steps.send(rank_at(place + child),
+        steps.send(rank_at(relative + child),
                    {blocks + length_of(child), length_of(std::min(child, subtree - child))}, 0);
     steps.join();
     steps.copy(call.to, blocks, bytes);

@@ -25,13 +25,13 @@ class Leaders {
 
   [[nodiscard]] int count() const noexcept { return hosts_.count(); }
   /// The leaders in an order in which the root, or that of the first host, is the first.
-  [[nodiscard]] int at(int place) const noexcept {
-    const int host = (place + root_host_) % count();
+  [[nodiscard]] int at(int relative) const noexcept {
+    const int host = (relative + root_host_) % count();
     return root_ >= 0 && host == root_host_ ? root_ : hosts_.first_of(host);
   }
-  /// The place of this rank's host in that order.
-  [[nodiscard]] int place() const noexcept { return (hosts_.own() + count() - root_host_) % count(); }
-  [[nodiscard]] int own() const noexcept { return at(place()); }
+  /// This rank's host in that order.
+  [[nodiscard]] int relative() const noexcept { return (hosts_.own() + count() - root_host_) % count(); }
+  [[nodiscard]] int own() const noexcept { return at(relative()); }
   [[nodiscard]] bool leads() const noexcept { return own() == rank_; }
 
   /// Calls `use(member)` for those on this host that it does not lead, in their order.

@@ -57,29 +57,29 @@ struct alignas(64) Channel {  // the bytes of the ring follow it
   alignas(64) std::array<ChannelSlot, kSlots> slots;
 };
 
-struct alignas(64) Inbox {  // channels follow it, by the place of the sender
+struct alignas(64) Inbox {  // channels follow it, by the index of the sender
   static constexpr std::uint32_t kOpen = 0x77656674;
   std::atomic<std::uint32_t> is_open{0};
 };
 
 /// Where payloads lie in the ring of a channel: sender and receiver count alike.
-class RingPlaces {
+class RingPositions {
  public:
   static constexpr std::size_t kBytes = std::size_t{16} << 10;
 
-  /// The first byte of a payload that is placed next, and how many bytes have been used then.
-  struct Place {
+  /// The first byte of a payload that is stored next, and how many bytes have been used then.
+  struct Position {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     [[nodiscard]] std::size_t offset() const noexcept { return begin % kBytes; }
   };
   /// `size`: at most kBytes.
-  [[nodiscard]] Place next(std::size_t size) const noexcept {
+  [[nodiscard]] Position next(std::size_t size) const noexcept {
     std::uint64_t begin = head_;
     if (begin % kBytes + size > kBytes) begin += kBytes - begin % kBytes;
     return {begin, (begin + size + 63) / 64 * 64};
   }
-  void take(const Place& place) noexcept { head_ = place.end; }
+  void take(const Position& position) noexcept { head_ = position.end; }
   /// Bytes that were ever used.
   [[nodiscard]] std::uint64_t head() const noexcept { return head_; }
 

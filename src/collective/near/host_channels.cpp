@@ -45,12 +45,12 @@ HostChannels::HostChannels(Runtime& runtime, const Team& team) : runtime_(runtim
   }
   if (members.size() < 2) return;
   is_whole_ = static_cast<int>(members.size()) == team.size();
-  if (is_whole_) place_of_.resize(members.size());
-  for (int place = 0; const int member : members) {
+  if (is_whole_) index_of_.resize(members.size());
+  for (int index = 0; const int member : members) {
     if (is_whole_)
-      place_of_[static_cast<std::size_t>(member)] = place++;
+      index_of_[static_cast<std::size_t>(member)] = index++;
     else
-      sorted_.push_back({member, place++});
+      sorted_.push_back({member, index++});
   }
   std::ranges::sort(sorted_);
   members_ = std::move(members);
@@ -123,16 +123,16 @@ bool HostChannels::send(int member, std::uint64_t word, Bytes bytes) noexcept {
   if (size <= ChannelSlot::kBytes) {
     copy(slot.data, bytes.data(), size);
   } else {
-    const RingPlaces::Place place = out.places.next(size);
-    if (place.end - out.ring_tail > RingPlaces::kBytes) {
+    const RingPositions::Position position = out.positions.next(size);
+    if (position.end - out.ring_tail > RingPositions::kBytes) {
       look_for_room(out);
-      if (place.end - out.ring_tail > RingPlaces::kBytes) return false;
+      if (position.end - out.ring_tail > RingPositions::kBytes) return false;
     }
-    std::memcpy(out.ring + place.offset(), bytes.data(), size);
-    out.places.take(place);
+    std::memcpy(out.ring + position.offset(), bytes.data(), size);
+    out.positions.take(position);
   }
   slot.size.store(size, std::memory_order_relaxed);
-  out.ends[out.sent % Channel::kSlots] = out.places.head();
+  out.ends[out.sent % Channel::kSlots] = out.positions.head();
   ++out.sent;
   // Pairs with the acquire in receive().
   slot.stamp.store(MessageWord::stamp_of(word, out.sent), std::memory_order_release);
@@ -163,9 +163,9 @@ std::size_t HostChannels::take(In& in, std::span<std::byte> buffer) noexcept {
   if (size <= ChannelSlot::kBytes) {
     copy(buffer.data(), slot.data, taken);
   } else if (size <= kMostBytes) {
-    const RingPlaces::Place place = in.places.next(size);
-    in.places.take(place);
-    copy(buffer.data(), in.ring + place.offset(), taken);
+    const RingPositions::Position position = in.positions.next(size);
+    in.positions.take(position);
+    copy(buffer.data(), in.ring + position.offset(), taken);
   }
   finish(in);
   return size;

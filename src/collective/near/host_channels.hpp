@@ -42,7 +42,7 @@ class HostChannels {
   /// Returns false when nobody on this host has memory in common with this rank. All members on a host have
   /// the same answer.
   [[nodiscard]] bool are_possible() const noexcept { return members_.size() > 1; }
-  /// The ranks in the team of the members on this host; and the place of this rank among them.
+  /// The ranks in the team of the members on this host; and the index of this rank among them.
   [[nodiscard]] std::span<const int> members() const noexcept { return members_; }
   [[nodiscard]] int own() const noexcept { return own_; }
   /// Returns true when all members of the team are on this host.
@@ -59,9 +59,9 @@ class HostChannels {
   void connect() noexcept { is_connected_ = true; }
   [[nodiscard]] bool are_connected() const noexcept { return is_connected_; }
 
-  /// The place among members() of a rank of the team, or -1. Only when connected.
+  /// The index among members() of a rank of the team, or -1. Only when connected.
   [[nodiscard]] int member_of(int rank) const noexcept {
-    if (is_whole_) return place_of_[static_cast<std::size_t>(rank)];
+    if (is_whole_) return index_of_[static_cast<std::size_t>(rank)];
     const auto found = std::ranges::lower_bound(sorted_, std::array{rank, 0});
     return found != sorted_.end() && (*found)[0] == rank ? (*found)[1] : -1;
   }
@@ -86,7 +86,7 @@ class HostChannels {
     std::byte* ring = nullptr;
     std::uint32_t sent = 0;
     std::uint32_t known_received = 0;
-    RingPlaces places;
+    RingPositions positions;
     std::uint64_t ring_tail = 0;                        // bytes that are free again
     std::array<std::uint64_t, Channel::kSlots> ends{};  // head of the ring after the message in each slot
   };
@@ -94,11 +94,11 @@ class HostChannels {
     Channel* channel = nullptr;
     const std::byte* ring = nullptr;
     std::uint32_t received = 0;
-    RingPlaces places;  // counted here: the sender could write anything anywhere
+    RingPositions positions;  // counted here: the sender could write anything anywhere
   };
 
-  static_assert(RingPlaces::kBytes >= 2 * kMostBytes);
-  static constexpr std::size_t kStride = sizeof(Channel) + RingPlaces::kBytes;
+  static_assert(RingPositions::kBytes >= 2 * kMostBytes);
+  static constexpr std::size_t kStride = sizeof(Channel) + RingPositions::kBytes;
   [[nodiscard]] std::size_t inbox_bytes() const noexcept { return sizeof(Inbox) + members_.size() * kStride; }
   [[nodiscard]] static Channel* channel_at(std::byte* inbox, int sender) noexcept {
     return reinterpret_cast<Channel*>(inbox + sizeof(Inbox) + static_cast<std::size_t>(sender) * kStride);
@@ -113,8 +113,8 @@ class HostChannels {
 
   Runtime& runtime_;
   std::vector<int> members_;
-  std::vector<std::array<int, 2>> sorted_;  // ranks of the team, and their places; of a part of the team
-  std::vector<int> place_of_;               // by rank; of the whole team
+  std::vector<std::array<int, 2>> sorted_;  // ranks of the team, and their indexes; of a part of the team
+  std::vector<int> index_of_;               // by rank; of the whole team
   int own_ = -1;
   bool is_whole_ = false;
   bool is_connected_ = false;

@@ -20,7 +20,7 @@ namespace weft::collective {
 /// A message that is awaited in shared memory.
 struct NearReceive {
   int peer = -1;    // rank of the team
-  int member = -1;  // its place among those on this host
+  int member = -1;  // its index among those on this host
   std::uint64_t word = 0;
   std::uint32_t step = 0;
   std::span<std::byte> buffer;

@@ -18,12 +18,12 @@ namespace {
 // With more ranges than this, ranks of the job are looked up in a sorted list of the members.
 constexpr std::size_t kSearched = 8;
 
-int place_in(const TeamRange& range, int job_rank) noexcept {
+int index_in(const TeamRange& range, int job_rank) noexcept {
   // In 64 bits: the difference of a rank that is none may be any.
   const std::int64_t offset = std::int64_t{job_rank} - range.first;
   if (offset % range.stride != 0) return -1;
-  const std::int64_t place = offset / range.stride;
-  return place >= 0 && place < range.count ? static_cast<int>(place) : -1;
+  const std::int64_t index = offset / range.stride;
+  return index >= 0 && index < range.count ? static_cast<int>(index) : -1;
 }
 
 }  // namespace
@@ -68,8 +68,8 @@ Team TeamBuilder::make(int own_rank) && {
     }
     if (ranges_.size() > kSearched) {
       for (const Team::Table::Part& part : table->parts)
-        for (int place = 0; place < part.range.count; ++place)
-          table->sorted.emplace_back(part.range.first + place * part.range.stride, part.begin + place);
+        for (int index = 0; index < part.range.count; ++index)
+          table->sorted.emplace_back(part.range.first + index * part.range.stride, part.begin + index);
       std::ranges::sort(table->sorted);
     }
     team.table_ = std::move(table);
@@ -79,17 +79,17 @@ Team TeamBuilder::make(int own_rank) && {
 }
 
 Team::Team(const Runtime& runtime, std::span<const int> ranks) {
-  std::vector<int> place_of(static_cast<std::size_t>(runtime.size()), -1);
+  std::vector<int> index_of(static_cast<std::size_t>(runtime.size()), -1);
   TeamBuilder builder;
-  for (int place = 0; const int rank : ranks) {
+  for (int index = 0; const int rank : ranks) {
     if (rank < 0 || rank >= runtime.size())
       throw Error("Team: rank " + std::to_string(rank) + " is not a rank of this job (0 to " +
                   std::to_string(runtime.size() - 1) + ")");
-    int& earlier = place_of[static_cast<std::size_t>(rank)];
+    int& earlier = index_of[static_cast<std::size_t>(rank)];
     if (earlier >= 0)
       throw Error("Team: rank " + std::to_string(rank) + " is listed twice, at " + std::to_string(earlier) +
-                  " and at " + std::to_string(place) + ": a rank is a member once");
-    earlier = place++;
+                  " and at " + std::to_string(index) + ": a rank is a member once");
+    earlier = index++;
     builder.add(rank);
   }
   *this = std::move(builder).make(runtime.rank());
@@ -139,13 +139,13 @@ int Team::at_of_table(int rank) const noexcept {
 }
 
 int Team::rank_of(int job_rank) const noexcept {
-  if (table_ == nullptr) return size_ == 0 ? -1 : place_in(range_, job_rank);
+  if (table_ == nullptr) return size_ == 0 ? -1 : index_in(range_, job_rank);
   if (!table_->sorted.empty()) {
     const auto found = std::ranges::lower_bound(table_->sorted, job_rank, {}, &std::pair<int, int>::first);
     return found != table_->sorted.end() && found->first == job_rank ? found->second : -1;
   }
   for (const Table::Part& part : table_->parts)
-    if (const int place = place_in(part.range, job_rank); place >= 0) return part.begin + place;
+    if (const int index = index_in(part.range, job_rank); index >= 0) return part.begin + index;
   return -1;
 }
 

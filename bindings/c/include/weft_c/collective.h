@@ -108,8 +108,8 @@ typedef struct weft_collective_arguments {
   uint32_t reserved;
   const size_t* from_counts; /* elements of each block; null where the collective does not need them */
   const size_t* to_counts;
-  const size_t* from_places; /* the element at which each block begins; null: behind the one before it */
-  const size_t* to_places;
+  const size_t* from_displacements; /* the element at which each block begins; null: behind the one before it */
+  const size_t* to_displacements;
   /* Of exchanges with neighbours: their ranks in the team. */
   const int* sources;
   size_t source_count;

@@ -21,10 +21,10 @@ struct Layout {
   explicit Layout(int ranks) {
     std::size_t end = 0;
     counts.resize(static_cast<std::size_t>(ranks));
-    places.resize(counts.size());
+    displacements.resize(counts.size());
     for (std::size_t rank = counts.size(); rank-- > 0;) {
       counts[rank] = rank * 3 % 5;
-      places[rank] = end;
+      displacements[rank] = end;
       end += counts[rank] + 2;
     }
     length = end;
@@ -34,11 +34,11 @@ struct Layout {
     Words expected(length);
     for (std::size_t rank = 0; rank < counts.size(); ++rank)
       for (std::size_t index = 0; index < counts[rank]; ++index)
-        expected[places[rank] + index] = element(static_cast<int>(rank), index, salt);
+        expected[displacements[rank] + index] = element(static_cast<int>(rank), index, salt);
     return words == expected;
   }
   std::vector<std::size_t> counts;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> displacements;
   std::size_t length = 0;
 };
 
@@ -60,7 +60,7 @@ TEST_P(CollectiveArgumentsOf, run_time_put_blocks_where_they_belong) {
                                   .to_count = gathered.size(),
                                   .has_counts = true,
                                   .to_counts = layout.counts,
-                                  .to_places = layout.places};
+                                  .to_displacements = layout.displacements};
     if (all.run(arguments) != Outcome::ok || !layout.has_all(gathered, 5)) ++wrong;
 
     std::ranges::fill(gathered, 0);
@@ -73,7 +73,7 @@ TEST_P(CollectiveArgumentsOf, run_time_put_blocks_where_they_belong) {
     Words everything(layout.length);
     for (int peer = 0; peer < job.size(); ++peer)
       for (std::size_t index = 0; index < layout.counts[static_cast<std::size_t>(peer)]; ++index)
-        everything[layout.places[static_cast<std::size_t>(peer)] + index] = element(peer, index, 6);
+        everything[layout.displacements[static_cast<std::size_t>(peer)] + index] = element(peer, index, 6);
     Words part(mine.size());
     if (all.run(CollectiveArguments{.kind = CollectiveKind::scatter,
                                     .root = root,
@@ -84,7 +84,7 @@ TEST_P(CollectiveArgumentsOf, run_time_put_blocks_where_they_belong) {
                                     .to_count = part.size(),
                                     .has_counts = true,
                                     .from_counts = layout.counts,
-                                    .from_places = layout.places}) != Outcome::ok ||
+                                    .from_displacements = layout.displacements}) != Outcome::ok ||
         part != test::elements(rank, part.size(), 6))
       ++wrong;
   });
@@ -97,21 +97,21 @@ TEST_P(CollectiveArgumentsOf, run_time_exchange_blocks_with_gaps) {
   job.run([&](Collective& all, int rank) {
     // Rank a sends a + b words to rank b, from behind a gap of b words, and they arrive behind one of a.
     std::vector<std::size_t> counts;
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> displacements;
     std::size_t end = 0;
     for (int peer = 0; peer < job.size(); ++peer) {
       counts.push_back(static_cast<std::size_t>(rank + peer));
-      places.push_back(end + static_cast<std::size_t>(peer));
-      end = places.back() + counts.back();
+      displacements.push_back(end + static_cast<std::size_t>(peer));
+      end = displacements.back() + counts.back();
     }
     Words out(end, 99);
     Words in(end, 98);
     Words expected(end, 98);
     for (int peer = 0; peer < job.size(); ++peer)
       for (std::size_t index = 0; index < counts[static_cast<std::size_t>(peer)]; ++index) {
-        const std::size_t place = places[static_cast<std::size_t>(peer)] + index;
-        out[place] = element(rank, index, static_cast<std::uint64_t>(peer));
-        expected[place] = element(peer, index, static_cast<std::uint64_t>(rank));
+        const std::size_t position = displacements[static_cast<std::size_t>(peer)] + index;
+        out[position] = element(rank, index, static_cast<std::uint64_t>(peer));
+        expected[position] = element(peer, index, static_cast<std::uint64_t>(rank));
       }
     const CollectiveArguments arguments{.kind = CollectiveKind::alltoall,
                                         .from = out.data(),
@@ -122,8 +122,8 @@ TEST_P(CollectiveArgumentsOf, run_time_exchange_blocks_with_gaps) {
                                         .has_counts = true,
                                         .from_counts = counts,
                                         .to_counts = counts,
-                                        .from_places = places,
-                                        .to_places = places};
+                                        .from_displacements = displacements,
+                                        .to_displacements = displacements};
     if (all.run(arguments) != Outcome::ok || in != expected) ++wrong;
     std::ranges::fill(in, 98);
     all.post(all.make(arguments));
@@ -209,7 +209,7 @@ TEST(CollectiveArguments, that_are_wrong_are_refused) {
                      .to_count = ~std::size_t{0}}),
             "CollectiveArguments: to has 18446744073709551615 elements of 8 bytes, more than any memory");
   const std::size_t counts[] = {2};
-  const std::size_t places[] = {3};
+  const std::size_t displacements[] = {3};
   CollectiveArguments arguments{.kind = CollectiveKind::allgather,
                                 .from = words.data(),
                                 .to = words.data(),
@@ -218,11 +218,11 @@ TEST(CollectiveArguments, that_are_wrong_are_refused) {
                                 .to_count = 4,
                                 .has_counts = true,
                                 .to_counts = counts,
-                                .to_places = places};
+                                .to_displacements = displacements};
   EXPECT_EQ(refused(arguments), "allgather: the result has 4 elements, but block 0 is to have 2 from 3 on");
   const std::size_t two[] = {0, 1};
-  arguments.to_places = two;
-  EXPECT_EQ(refused(arguments), "allgather: 2 places are given for 1 blocks of the result");
+  arguments.to_displacements = two;
+  EXPECT_EQ(refused(arguments), "allgather: 2 displacements are given for 1 blocks of the result");
 }
 
 }  // namespace
