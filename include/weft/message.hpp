@@ -269,7 +269,7 @@ class [[nodiscard]] Message {
  private:
   friend struct detail::MessageAccess;
   enum class Holding : std::uint8_t { view, in_place, owner };
-  // The places of the parts of kind_, above the peer.
+  // The positions of the parts of kind_, above the peer.
   static constexpr int kOperationShift = 32;  // 7 bits, and one that is set when the program made the message
   static constexpr int kDeviceShift = 40;     // 8 bits
   static constexpr int kOutcomeShift = 48;    // 3 bits, and one that is set until it has been read
@@ -300,8 +300,8 @@ class [[nodiscard]] Message {
     data_ = other.data_;
     handle_ = other.handle_;
     if (holding() == Holding::in_place) {
-      std::memcpy(place_, other.place_, sizeof place_);
-      data_ = place_;
+      std::memcpy(storage_, other.storage_, sizeof storage_);
+      data_ = storage_;
     } else {
       owner_ = other.owner_;
       lender_ = other.lender_;
@@ -342,7 +342,7 @@ class [[nodiscard]] Message {
   detail::PayloadLender* lender_ = nullptr;  // can keep the payload, when holding() == view
   std::uint64_t cookie_ = 0;  // names the payload to owner_ or lender_; of a receive: the sender's length
   std::uint32_t handle_ = 0;  // the handle it was sent to: id(16) | generation(16), or 0
-  alignas(16) std::byte place_[kEntryPayload];  // valid when holding() == in_place
+  alignas(16) std::byte storage_[kEntryPayload];  // valid when holding() == in_place
 };
 
 }  // namespace weft

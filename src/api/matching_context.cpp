@@ -134,7 +134,7 @@ void MatchingContext::give_back(Runtime& runtime, ContextNumbers numbers) noexce
   contexts_of(runtime.state()).give_back(numbers);
 }
 
-std::size_t MatchingContext::place_among(Runtime& runtime, std::span<const int> members,
+std::size_t MatchingContext::index_among(Runtime& runtime, std::span<const int> members,
                                          const MatchingContextOptions& options) {
   base::refuse_in_forked_copy("MatchingContext");
   if (options.key != MatchingContextOptions::kAgreed)

@@ -222,16 +222,16 @@ TEST(SignalRounds, shows_every_signal_of_a_round_to_its_waiter_under_all_schedul
   constexpr int kRounds = 3;
   expect_sound([](Schedule& schedule) {
     detail::SignalRounds<model::Atomic> rounds(kSignals);
-    Cell<int> places[2 * kSignals];
+    Cell<int> slots[2 * kSignals];
     int signalled = 0;
     const auto signal_all = [&](int first) {
       for (int count = 0; count < kRounds;) {
         const std::uint64_t number = rounds.claim();
         if (!schedule.violation().empty()) return;
         if (number == rounds.kNone) continue;  // as a program would that signals too early
-        Cell<int>& place = places[rounds.place(number)];
-        if (place != 0) schedule.report("a place was not empty");
-        place = first + ++count;
+        Cell<int>& slot = slots[rounds.slot(number)];
+        if (slot != 0) schedule.report("a slot was not empty");
+        slot = first + ++count;
         ++signalled;
         rounds.finish(number);
       }
@@ -242,8 +242,8 @@ TEST(SignalRounds, shows_every_signal_of_a_round_to_its_waiter_under_all_schedul
                     for (int round = 0; round < kRounds; ++round) {
                       while (!rounds.ready())
                         if (!schedule.violation().empty()) return;
-                      for (std::uint64_t place = 0; place < kSignals; ++place) {
-                        Cell<int>& cell = places[rounds.first_place() + place];
+                      for (std::uint64_t index = 0; index < kSignals; ++index) {
+                        Cell<int>& cell = slots[rounds.first_slot() + index];
                         if (++seen[cell] != 1 || cell == 0)
                           schedule.report("a signal is missing or came twice");
                         cell = 0;

@@ -49,8 +49,8 @@ template <AtomicValue T>
   return {operation, kAtomicType<T>, atomic_bits(operand), atomic_bits(expected)};
 }
 
-[[nodiscard]] inline bool is_aligned(const std::byte* place, std::size_t size) noexcept {
-  return (reinterpret_cast<std::uintptr_t>(place) & (size - 1)) == 0;
+[[nodiscard]] inline bool is_aligned(const std::byte* address, std::size_t size) noexcept {
+  return (reinterpret_cast<std::uintptr_t>(address) & (size - 1)) == 0;
 }
 
 /// Replaces the value by the result of `change`, unless that is the same. Returns the value before the
@@ -66,14 +66,14 @@ inline T change_atomically(std::atomic_ref<T> value, const Change& change) noexc
   }
 }
 
-/// Carries an operation out on the aligned value at `place`, and stores the value before it in `old`. Returns
-/// false, without effect, when T does not have that operation.
+/// Carries an operation out on the aligned value at `address`, and stores the value before it in `old`.
+/// Returns false, without effect, when T does not have that operation.
 template <AtomicValue T>
-[[nodiscard, gnu::always_inline]] inline bool apply_atomically(std::byte* place, AtomicOperation operation,
+[[nodiscard, gnu::always_inline]] inline bool apply_atomically(std::byte* address, AtomicOperation operation,
                                                                T operand, T expected, T& old) noexcept {
   static_assert(std::atomic_ref<T>::is_always_lock_free);
   constexpr std::memory_order kOrder = std::memory_order_acq_rel;
-  const std::atomic_ref<T> value(*reinterpret_cast<T*>(place));
+  const std::atomic_ref<T> value(*reinterpret_cast<T*>(address));
   if (operation == AtomicOperation::swap) {
     old = value.exchange(operand, kOrder);
     return true;

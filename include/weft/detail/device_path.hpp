@@ -31,7 +31,7 @@ struct DevicePath {
 
   /// Entries of a row.
   [[nodiscard]] static constexpr std::size_t row_size(std::size_t ranks) noexcept { return ranks * kColumns; }
-  [[nodiscard]] static constexpr std::size_t place(int peer, std::uint32_t column) noexcept {
+  [[nodiscard]] static constexpr std::size_t index_of(int peer, std::uint32_t column) noexcept {
     return static_cast<std::size_t>(peer) * kColumns + column;
   }
   [[nodiscard]] SendLane* lane(int peer, std::uint8_t device,
@@ -39,7 +39,8 @@ struct DevicePath {
     if (static_cast<std::uint32_t>(peer) >= ranks) [[unlikely]]
       return nullptr;
     // Pairs with the release with which a new row, and in it a new lane, is published.
-    return rows[device].load(std::memory_order_acquire)[place(peer, column)].load(std::memory_order_acquire);
+    return rows[device].load(std::memory_order_acquire)[index_of(peer, column)].load(
+        std::memory_order_acquire);
   }
 };
 

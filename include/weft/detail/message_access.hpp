@@ -164,21 +164,21 @@ struct MessageAccess {
     message.handle_ = static_cast<std::uint32_t>(message.tag_ >> 32);
     message.tag_ = static_cast<std::uint32_t>(message.tag_);
   }
-  /// Makes the message an arrival whose payload lies inside it. Returns the place to write the payload to;
+  /// Makes the message an arrival whose payload lies inside it. Returns where to write the payload to;
   /// after set_kind().
   static std::byte* set_arrived_in_place(Message& message, std::uint32_t tag, std::size_t size,
                                          std::uint32_t handle) noexcept {
-    set_arrived(message, tag, message.place_, size, nullptr);
+    set_arrived(message, tag, message.storage_, size, nullptr);
     message.user_data_ = nullptr;
     message.handle_ = handle;
-    return message.place_;
+    return message.storage_;
   }
   static std::byte* set_in_place(Message& message, std::size_t size) noexcept {
     message.set_holding(Holding::in_place);
     message.lender_ = nullptr;
-    message.data_ = message.place_;
+    message.data_ = message.storage_;
     message.size_ = size;
-    return message.place_;
+    return message.storage_;
   }
   /// Removes the payload, which is not read any more and whose memory has been overwritten.
   static void clear_payload(Message& message) noexcept { message.size_ = 0; }

@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-/// Gives every signal a place of its own, and tells when all places of a round have been filled. Two rounds
-/// have places: the current one, which is waited for, and the next one, for signals that come before reset().
+/// Gives every signal a slot of its own, and tells when all slots of a round have been filled. Two rounds
+/// have slots: the current one, which is waited for, and the next one, for signals that come before reset().
 /// Any number of threads claim and finish; one at a time waits and resets. The atomic type is a parameter so
 /// that tests can drive schedules.
 template <template <class> class Atomic = std::atomic>
@@ -24,7 +24,7 @@ class SignalRounds {
   [[nodiscard]] std::uint64_t claim() noexcept {
     std::uint64_t number = claimed_.load(std::memory_order_relaxed);
     for (;;) {
-      // Pairs with the release in reset(): the places of the previous round are empty again.
+      // Pairs with the release in reset(): the slots of the previous round are empty again.
       const std::uint64_t end = (round_.load(std::memory_order_acquire) + 2) * signals_;
       if (number >= end) return kNone;
       if (claimed_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed,
@@ -32,7 +32,7 @@ class SignalRounds {
         return number;
     }
   }
-  /// Notes that the place has been filled. Returns true when the round is complete. The caller must not touch
+  /// Notes that the slot has been filled. Returns true when the round is complete. The caller must not touch
   /// the object any more in either case, because a waiter may have destroyed it.
   bool finish(std::uint64_t number) noexcept {
     const std::uint64_t signals = signals_;  // read before: a waiter may destroy the object right after
@@ -40,12 +40,12 @@ class SignalRounds {
     // release sequence.
     return filled_[number / signals % 2].fetch_add(1, std::memory_order_release) + 1 == signals;
   }
-  /// Returns true when all places of the current round are filled. Only reads.
+  /// Returns true when all slots of the current round are filled. Only reads.
   [[nodiscard]] bool ready() const noexcept {
     const std::uint64_t round = round_.load(std::memory_order_relaxed);
     return filled_[round % 2].load(std::memory_order_acquire) == signals_;
   }
-  /// Begins the next round, once the places of the current one are ready and have been emptied.
+  /// Begins the next round, once the slots of the current one are ready and have been emptied.
   void reset() noexcept {
     const std::uint64_t round = round_.load(std::memory_order_relaxed);
     filled_[round % 2].store(0, std::memory_order_relaxed);
@@ -53,10 +53,10 @@ class SignalRounds {
     round_.store(round + 1, std::memory_order_release);
   }
 
-  /// The index of a signal's place: 0 to twice the signals of a round, less 1.
-  [[nodiscard]] std::uint64_t place(std::uint64_t number) const noexcept { return number % (2 * signals_); }
-  /// The first place of the current round.
-  [[nodiscard]] std::uint64_t first_place() const noexcept {
+  /// The index of the slot of a signal: 0 to twice the signals of a round, less 1.
+  [[nodiscard]] std::uint64_t slot(std::uint64_t number) const noexcept { return number % (2 * signals_); }
+  /// The first slot of the current round.
+  [[nodiscard]] std::uint64_t first_slot() const noexcept {
     return round_.load(std::memory_order_relaxed) % 2 * signals_;
   }
   [[nodiscard]] std::uint32_t signals() const noexcept { return static_cast<std::uint32_t>(signals_); }

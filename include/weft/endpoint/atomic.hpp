@@ -42,7 +42,7 @@ extern template struct AtomicCalls<NoLock>;
 
 /// The atomic operations of Endpoint and SerialEndpoint, which inherit them.
 ///
-/// An atomic operation names a peer (a rank, oneself included) and a place in one of its regions; T is the
+/// An atomic operation names a peer (a rank, oneself included) and an address in one of its regions; T is the
 /// type of the value there, which must be aligned to its size. All atomic operations on a region are atomic
 /// against each other, whichever ranks, devices and threads they come from, the owner's own included (peer is
 /// then its own rank); and against std::atomic_ref in memory that weft allocated. Puts, gets and plain loads
@@ -50,9 +50,9 @@ extern template struct AtomicCalls<NoLock>;
 /// processor; in memory of the user they are carried out by the owner when it progresses.
 ///
 /// Atomic operations are posted as puts are (same answers, options, threads and errors), not ordered, and
-/// covered by flush(). An operation whose place is not all inside the region, or not aligned, or whose region
-/// has been released, changes nothing and ends with Outcome::refused. Also throws weft::Error when T does not
-/// have the operation.
+/// covered by flush(). An operation whose address is not all inside the region, or not aligned, or whose
+/// region has been released, changes nothing and ends with Outcome::refused. Also throws weft::Error when T
+/// does not have the operation.
 ///
 /// T must be given where no argument determines it: post_atomic<std::uint64_t>(peer, counters.at(8),
 /// AtomicOperation::add, 1).
@@ -199,8 +199,8 @@ class AtomicOperations {
   template <class T>
   [[nodiscard]] static bool directly(int peer, MappedAddress where, AtomicOperation operation, T operand,
                                      T expected, T& old) noexcept {
-    std::byte* place = place_of<T>(peer, where);
-    return place != nullptr && detail::apply_atomically(place, operation, operand, expected, old);
+    std::byte* address = address_of<T>(peer, where);
+    return address != nullptr && detail::apply_atomically(address, operation, operand, expected, old);
   }
   template <class T>
   [[nodiscard]] bool at_once(int, const RemoteAddress&, AtomicOperation, T, T, T&,
@@ -211,24 +211,24 @@ class AtomicOperations {
   [[nodiscard]] bool at_once(int peer, MappedAddress where, AtomicOperation operation, T operand, T expected,
                              T& old, const AccessOptions& options) const noexcept {
     if (options.signal == RemoteCompletion()) return directly(peer, where, operation, operand, expected, old);
-    std::byte* place = place_of<T>(peer, where);
-    if (place == nullptr || !detail::has_operation<T>(operation)) return false;
+    std::byte* address = address_of<T>(peer, where);
+    if (address == nullptr || !detail::has_operation<T>(operation)) return false;
     detail::SendLane* lane = static_cast<const Derived*>(this)->path().lane(
         peer, options.signal.device(), detail::column_of_post<Locking>());
     return lane != nullptr &&
            detail::try_post_slot_after<Locking>(
                *lane, options.signal, options.tag, detail::kAtomicSignalChannel, [&] {
-                 static_cast<void>(detail::apply_atomically(place, operation, operand, expected, old));
+                 static_cast<void>(detail::apply_atomically(address, operation, operand, expected, old));
                });
   }
   /// Returns the address where the value is mapped; nullptr when it is not mapped or may not be accessed.
   template <class T>
-  [[nodiscard]] static std::byte* place_of(int peer, MappedAddress where) noexcept {
+  [[nodiscard]] static std::byte* address_of(int peer, MappedAddress where) noexcept {
     const MappedRegion& region = where.region();
     if (peer != region.region_.rank || !region.view_.allows(where.offset(), sizeof(T))) [[unlikely]]
       return nullptr;
-    std::byte* place = region.view_.base + where.offset();
-    return detail::is_aligned(place, sizeof(T)) ? place : nullptr;
+    std::byte* address = region.view_.base + where.offset();
+    return detail::is_aligned(address, sizeof(T)) ? address : nullptr;
   }
 };
 

@@ -64,7 +64,7 @@ inline void copy_access(std::byte* to, const std::byte* from, std::size_t size) 
 
 /// The puts and gets of Endpoint and SerialEndpoint, which inherit them.
 ///
-/// An access names a peer (a rank, oneself included) and a place in one of its regions:
+/// An access names a peer (a rank, oneself included) and an address in one of its regions:
 /// `remote_region.at(offset)`, or `mapped_region.at(offset)`, which is loads and stores where the region is
 /// mapped. Sizes are in bytes, 0 to 2^62, without alignment; offsets count from the region's start. An access
 /// that is not all inside the region, or whose region has been released, touches nothing and ends with
@@ -209,7 +209,7 @@ class OneSidedOperations {
     if (options.signal == RemoteCompletion()) return put_directly(peer, to, from);
     return allows(peer, to, from.size()) &&
            with_signal(peer, options, detail::kPutSignalChannel, from.size(),
-                       [&] { detail::copy_access(place_of(to), from.data(), from.size()); });
+                       [&] { detail::copy_access(address_of(to), from.data(), from.size()); });
   }
   [[nodiscard]] bool try_get_value(int peer, MappedAddress from, std::span<std::byte> to,
                                    const AccessOptions& options) const noexcept {
@@ -217,7 +217,7 @@ class OneSidedOperations {
     if (options.signal == RemoteCompletion()) return get_directly(peer, from, to);
     return allows(peer, from, to.size()) &&
            with_signal(peer, options, detail::kGetSignalChannel, to.size(),
-                       [&] { detail::copy_access(to.data(), place_of(from), to.size()); });
+                       [&] { detail::copy_access(to.data(), address_of(from), to.size()); });
   }
   /// Copies and sends the signal into the lane to its home device: the thread that receives it there has
   /// acquired the bytes that were copied. Returns false, without effect, when the lane is contended or full,
@@ -239,7 +239,7 @@ class OneSidedOperations {
   [[nodiscard]] static std::uint32_t difference(int peer, const MappedRegion& region) noexcept {
     return static_cast<std::uint32_t>(peer) ^ static_cast<std::uint32_t>(region.region_.rank);
   }
-  [[nodiscard]] static std::byte* place_of(MappedAddress address) noexcept {
+  [[nodiscard]] static std::byte* address_of(MappedAddress address) noexcept {
     return address.region().view_.base + address.offset();
   }
   // The bounds are those of the window, which come from the owner's table, not those of the key.

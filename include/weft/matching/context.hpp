@@ -28,9 +28,9 @@ class ContextTag {
   [[nodiscard]] constexpr std::uint16_t engine() const noexcept { return engine_; }
   /// Throws weft::Error when the context is of another runtime, or has been destroyed. Called by every post.
   [[gnu::always_inline]] void check(const detail::RuntimeState* runtime) const {
-    const auto place =
+    const auto index =
         static_cast<std::uint32_t>(word_ >> 32) - state_->first.load(std::memory_order_relaxed);
-    if (state_->runtime != runtime || place >= state_->count.load(std::memory_order_relaxed)) [[unlikely]]
+    if (state_->runtime != runtime || index >= state_->count.load(std::memory_order_relaxed)) [[unlikely]]
       refuse(runtime);
   }
 
@@ -170,8 +170,8 @@ class WEFT_API MatchingContext {
   [[nodiscard]] static ContextNumbers reserve_or_none(Runtime& runtime, std::uint32_t count) noexcept;
   void open_agreed(Runtime& runtime, ContextNumbers numbers, const MatchingContextOptions& options,
                    int giver);
-  /// The place of this rank in the list, which is checked.
-  [[nodiscard]] static std::size_t place_among(Runtime& runtime, std::span<const int> members,
+  /// The index of this rank in the list, which is checked.
+  [[nodiscard]] static std::size_t index_among(Runtime& runtime, std::span<const int> members,
                                                const MatchingContextOptions& options);
   /// The tag of an agreement's messages in the library's own context, and its engine.
   [[nodiscard]] static std::uint64_t agreement_word(Runtime& runtime, const MatchingContextOptions& options);
@@ -188,19 +188,19 @@ class WEFT_API MatchingContext {
 template <class EndpointType>
 MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::span<const int> members,
                                  const MatchingContextOptions& options) {
-  const std::size_t place = place_among(runtime, members, options);
+  const std::size_t index = index_among(runtime, members, options);
   const std::uint64_t word = agreement_word(runtime, options);
   const auto device = endpoint.attributes().index;
   ContextNumbers numbers;
   int lost = -1;
   Outcome why = Outcome::ok;
-  // Along a binomial tree: from the place without its highest bit, to those with a higher bit in addition.
+  // Along a binomial tree: from the index without its highest bit, to those with a higher bit in addition.
   std::size_t bit = 1;
-  while (bit <= place) bit <<= 1;
-  if (place == 0) {
+  while (bit <= index) bit <<= 1;
+  if (index == 0) {
     numbers = reserve_or_none(runtime, options.count);
   } else {
-    const int from = members[place - (bit >> 1)];
+    const int from = members[index - (bit >> 1)];
     std::byte buffer[sizeof numbers];
     const auto got = endpoint.receive(from, word, buffer, {.engine = detail::kOrderedContexts});
     why = got.outcome();
@@ -209,8 +209,8 @@ MatchingContext::MatchingContext(Runtime& runtime, EndpointType& endpoint, std::
     else
       lost = from;  // none: the members that hang on this one must not wait for it
   }
-  for (; place + bit < members.size(); bit <<= 1) {
-    const int to = members[place + bit];
+  for (; index + bit < members.size(); bit <<= 1) {
+    const int to = members[index + bit];
     // The others that hang on this rank get the number even if this one has failed.
     static_cast<void>(
         endpoint.send(to, word, bytes_of(numbers), {.engine = detail::kOrderedContexts, .device = device}));

@@ -105,15 +105,15 @@ class Reader {
  public:
   static constexpr bool is_writer = false;
 
-  /// `chunk_sizes`: of the chunks that come with the bytes. `chunk_places`: where they lie, if they have come
-  /// already; then they are copied from there, or kept there by `keeper`, and have no landings.
+  /// `chunk_sizes`: of the chunks that come with the bytes. `chunk_addresses`: where they lie, if they have
+  /// come already; then they are copied from there, or kept there by `keeper`, and have no landings.
   explicit Reader(Bytes bytes, std::span<const std::uint64_t> chunk_sizes = {},
-                  std::span<const std::byte* const> chunk_places = {},
+                  std::span<const std::byte* const> chunk_addresses = {},
                   detail::ChunkKeeper* keeper = nullptr) noexcept
       : at_(bytes.data()),
         end_(bytes.data() + bytes.size()),
         chunk_sizes_(chunk_sizes),
-        chunk_places_(chunk_places),
+        chunk_addresses_(chunk_addresses),
         keeper_(keeper) {}
 
   template <class... Values>
@@ -148,8 +148,8 @@ class Reader {
     if (!is_chunk) {
       assign(container, at_, length);
       at_ += length * sizeof(Element);
-    } else if (!chunk_places_.empty()) {
-      take_arrived(container, chunk_places_[landings_.size()], length);
+    } else if (!chunk_addresses_.empty()) {
+      take_arrived(container, chunk_addresses_[landings_.size()], length);
       landings_.emplace_back();
     } else {
       make_room(container, length);
@@ -218,7 +218,7 @@ class Reader {
   const std::byte* at_;
   const std::byte* end_;
   std::span<const std::uint64_t> chunk_sizes_;
-  std::span<const std::byte* const> chunk_places_;
+  std::span<const std::byte* const> chunk_addresses_;
   detail::ChunkKeeper* keeper_;
   std::vector<MutableBytes> landings_;
 };

@@ -40,7 +40,7 @@ class Group {
       : runtime_(&runtime), members_(detail::make_members(runtime.core(), std::move(ranks), name)) {}
 
   [[nodiscard]] int size() const noexcept { return static_cast<int>(members_->ranks.size()); }
-  /// The calling rank's place in ranks().
+  /// The calling rank's index in ranks().
   [[nodiscard]] int index() const noexcept { return members_->own; }
   [[nodiscard]] const std::vector<int>& ranks() const noexcept { return members_->ranks; }
 
@@ -77,7 +77,7 @@ class Group {
                                   const CollectiveOptions& options = {}) const {
     Promise<std::optional<T>> promise(&runtime_->scheduler());
     auto future = promise.future();
-    start<T>({detail::CollectiveKind::reduce, place_of(root), 0}, options, std::move(value),
+    start<T>({detail::CollectiveKind::reduce, index_of(root), 0}, options, std::move(value),
              std::move(operation), detail::give_optional<T>(std::move(promise)));
     return future;
   }
@@ -94,7 +94,7 @@ class Group {
   /// The members' values in the order of ranks(), on rank `root`; an empty vector elsewhere.
   template <class T>
   Future<std::vector<T>> gather(int root, T value, const CollectiveOptions& options = {}) const {
-    return gathered<T>({detail::CollectiveKind::gather, place_of(root), 0}, std::move(value), options);
+    return gathered<T>({detail::CollectiveKind::gather, index_of(root), 0}, std::move(value), options);
   }
   /// As gather(), on every member.
   template <class T>
@@ -111,7 +111,7 @@ class Group {
   }
   template <class T>
   Future<T> broadcast_of(int root, std::optional<T> value, const CollectiveOptions& options) const {
-    const detail::CollectiveCall call{detail::CollectiveKind::broadcast, place_of(root), 0};
+    const detail::CollectiveCall call{detail::CollectiveKind::broadcast, index_of(root), 0};
     if (call.root != members_->own)
       value.reset();
     else if (!value)
@@ -139,7 +139,7 @@ class Group {
         detail::give_value<std::vector<T>>(std::move(promise)));
     return future;
   }
-  [[nodiscard]] std::int32_t place_of(int root) const { return detail::place_of(*members_, root); }
+  [[nodiscard]] std::int32_t index_of(int root) const { return detail::index_of(*members_, root); }
 
   Runtime* runtime_;
   std::shared_ptr<const detail::GroupMembers> members_;

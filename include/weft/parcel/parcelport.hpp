@@ -42,10 +42,10 @@ struct IncomingMessage {
   Bytes head;
   std::vector<std::uint64_t> chunk_sizes;
   /// Where the chunks lie, all of them or none: those that have come with the head.
-  std::vector<const std::byte*> chunk_places;
-  detail::ChunkKeeper* keeper = nullptr;  ///< of chunk_places: arrays may stay there
+  std::vector<const std::byte*> chunk_addresses;
+  detail::ChunkKeeper* keeper = nullptr;  ///< of chunk_addresses: arrays may stay there
   /// Where the chunks belong, filled by Receiver::place(). Empty for those that it has taken from
-  /// chunk_places.
+  /// chunk_addresses.
   std::vector<MutableBytes> landings;
   std::vector<detail::DecodedParcel*> decoded;
 };

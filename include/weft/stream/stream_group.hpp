@@ -18,7 +18,7 @@ namespace weft {
 
 /// In a StreamAddress of a receive: any stream of the rank.
 inline constexpr std::uint32_t any_index = ~std::uint32_t{0};
-/// A stream of a group: the place of the stream in the list that its rank gave.
+/// A stream of a group: the index of the stream in the list that its rank gave.
 struct StreamAddress {
   int rank = any_source;
   std::uint32_t index = any_index;

@@ -38,7 +38,7 @@ void Synchronizer::signal(Message& message) noexcept {
   const std::uint64_t number = rounds_.claim();
   if (number == rounds_.kNone) [[unlikely]]
     return report_loss(message);
-  const std::uint64_t index = rounds_.place(number);
+  const std::uint64_t index = rounds_.slot(number);
   const std::uint64_t first = index < signals() ? 0 : signals();
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(message.user_data()) -
                                 reinterpret_cast<std::uintptr_t>(arrival_.get());
@@ -58,19 +58,19 @@ void* Synchronizer::slot(std::uint32_t index) noexcept {
 
 std::span<Message> Synchronizer::messages() noexcept {
   assert(ready());
-  return {&messages_[rounds_.first_place()], signals()};
+  return {&messages_[rounds_.first_slot()], signals()};
 }
 
 Message* Synchronizer::by_slot(std::uint32_t index) noexcept {
   assert(ready() && index < signals());
-  const std::uint64_t first = rounds_.first_place();
+  const std::uint64_t first = rounds_.first_slot();
   const std::uint32_t arrival = arrival_[first + index].load(std::memory_order_relaxed);
   return arrival == 0 ? nullptr : &messages_[first + arrival - 1];
 }
 
 void Synchronizer::reset() noexcept {
   assert(ready());
-  const std::uint64_t first = rounds_.first_place();
+  const std::uint64_t first = rounds_.first_slot();
   for (std::uint64_t index = first; index < first + signals(); ++index) {
     messages_[index] = Message();
     arrival_[index].store(0, std::memory_order_relaxed);

@@ -23,15 +23,15 @@ std::shared_ptr<const GroupMembers> make_members(const Core& core, std::vector<i
   auto members = std::make_shared<GroupMembers>();
   members->own = -1;
   std::uint64_t hash = hash_of_name(name);
-  for (std::size_t place = 0; place < ranks.size(); ++place) {
-    const int rank = ranks[place];
+  for (std::size_t index = 0; index < ranks.size(); ++index) {
+    const int rank = ranks[index];
     if (rank < 0 || rank >= size)
       throw Error("a group was given rank " + std::to_string(rank) + "; the job has ranks 0 to " +
                   std::to_string(size - 1));
     if (is_member[static_cast<std::size_t>(rank)])
       throw Error("a group was given rank " + std::to_string(rank) + " twice; each rank is a member once");
     is_member[static_cast<std::size_t>(rank)] = true;
-    if (rank == own_rank) members->own = static_cast<int>(place);
+    if (rank == own_rank) members->own = static_cast<int>(index);
     hash = (hash ^ static_cast<std::uint64_t>(rank) ^ 0x9e3779b97f4a7c15) * 0x100000001b3;
     hash ^= hash >> 29;
   }
@@ -44,7 +44,7 @@ std::shared_ptr<const GroupMembers> make_members(const Core& core, std::vector<i
   return members;
 }
 
-std::int32_t place_of(const GroupMembers& members, int rank) {
+std::int32_t index_of(const GroupMembers& members, int rank) {
   const auto found = std::find(members.ranks.begin(), members.ranks.end(), rank);
   if (found == members.ranks.end())
     throw Error("rank " + std::to_string(rank) +
@@ -52,10 +52,10 @@ std::int32_t place_of(const GroupMembers& members, int rank) {
   return static_cast<std::int32_t>(found - members.ranks.begin());
 }
 
-TreePlace place_in_tree(int size, int root, int place) {
-  const int relative = (place - root + size) % size;
+TreePosition position_in_tree(int size, int root, int index) {
+  const int relative = (index - root + size) % size;
   const auto absolute = [&](int other) { return (other + root) % size; };
-  TreePlace tree;
+  TreePosition tree;
   for (int step = 1; step < size; step *= 2) {
     if ((relative & step) != 0) {
       tree.parent = absolute(relative - step);

@@ -186,8 +186,8 @@ std::unique_ptr<DecodedParcel> ParcelReader::decode(IncomingMessage& message, co
   std::vector<MutableBytes>& landings = message.landings;
   const auto chunk_sizes = std::span(std::as_const(message.chunk_sizes)).subspan(first_chunk, parcel.chunks);
   std::span<const std::byte* const> places;
-  if (!message.chunk_places.empty())
-    places = std::span(std::as_const(message.chunk_places)).subspan(first_chunk, parcel.chunks);
+  if (!message.chunk_addresses.empty())
+    places = std::span(std::as_const(message.chunk_addresses)).subspan(first_chunk, parcel.chunks);
   Reader reader(parcel.arguments, chunk_sizes, places, message.keeper);
   std::unique_ptr<DecodedParcel> decoded;
   if (parcel.is_answer()) {

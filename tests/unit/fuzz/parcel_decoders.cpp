@@ -99,10 +99,10 @@ Decoder packed() {
               const std::less_equal<> before;
               return before(whole.data(), data) && before(data + size, whole.data() + whole.size());
             };
-            if (received.chunk_places.size() != received.chunk_sizes.size()) std::abort();
+            if (received.chunk_addresses.size() != received.chunk_sizes.size()) std::abort();
             if (!is_inside(received.head.data(), received.head.size())) std::abort();
             for (std::size_t next = 0; next < received.chunk_sizes.size(); ++next)
-              if (!is_inside(received.chunk_places[next], received.chunk_sizes[next])) std::abort();
+              if (!is_inside(received.chunk_addresses[next], received.chunk_sizes[next])) std::abort();
           },
           {seed}};
 }

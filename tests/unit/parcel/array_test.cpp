@@ -160,7 +160,7 @@ TEST_P(ArraysInMessages, StayWhereTheyHaveComeOrAreCopied) {
     Lender lender;
     lender.refuses = refuses;
     {
-      Reader reader(arrived.head, arrived.chunk_sizes, arrived.chunk_places, &lender);
+      Reader reader(arrived.head, arrived.chunk_sizes, arrived.chunk_addresses, &lender);
       Nested after;
       std::vector<double> plain_after;
       reader(after, plain_after);

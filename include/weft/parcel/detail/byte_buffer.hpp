@@ -14,9 +14,9 @@ class ByteBuffer {
  public:
   static constexpr std::size_t kInPlace = 256;
 
-  ByteBuffer() noexcept : data_(place_) {}
+  ByteBuffer() noexcept : data_(storage_) {}
   ~ByteBuffer() { free_heap(); }
-  ByteBuffer(ByteBuffer&& other) noexcept : data_(place_) { take(other); }
+  ByteBuffer(ByteBuffer&& other) noexcept : data_(storage_) { take(other); }
   ByteBuffer& operator=(ByteBuffer&& other) noexcept {
     if (this != &other) {
       free_heap();
@@ -49,25 +49,25 @@ class ByteBuffer {
   void enlarge(std::size_t size) {
     std::size_t capacity = 2 * capacity_;
     if (capacity < size_ + size) capacity = size_ + size;
-    auto* const grown = static_cast<std::byte*>(std::realloc(data_ == place_ ? nullptr : data_, capacity));
+    auto* const grown = static_cast<std::byte*>(std::realloc(data_ == storage_ ? nullptr : data_, capacity));
     if (grown == nullptr) throw std::bad_alloc();
-    if (data_ == place_) std::memcpy(grown, place_, size_);
+    if (data_ == storage_) std::memcpy(grown, storage_, size_);
     data_ = grown;
     capacity_ = capacity;
   }
   void free_heap() noexcept {
-    if (data_ != place_) std::free(data_);
+    if (data_ != storage_) std::free(data_);
   }
   void take(ByteBuffer& other) noexcept {
     size_ = other.size_;
-    if (other.data_ == other.place_) {
-      data_ = place_;
+    if (other.data_ == other.storage_) {
+      data_ = storage_;
       capacity_ = kInPlace;
-      std::memcpy(place_, other.place_, size_);
+      std::memcpy(storage_, other.storage_, size_);
     } else {
       data_ = other.data_;
       capacity_ = other.capacity_;
-      other.data_ = other.place_;
+      other.data_ = other.storage_;
       other.capacity_ = kInPlace;
     }
     other.size_ = 0;
@@ -76,7 +76,7 @@ class ByteBuffer {
   std::byte* data_;
   std::size_t size_ = 0;
   std::size_t capacity_ = kInPlace;
-  alignas(16) std::byte place_[kInPlace];
+  alignas(16) std::byte storage_[kInPlace];
 };
 
 }  // namespace weft::parcel::detail

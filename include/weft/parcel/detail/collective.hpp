@@ -37,7 +37,7 @@ namespace detail {
 
 struct GroupMembers {
   std::vector<int> ranks;
-  int own = 0;  ///< this rank's place
+  int own = 0;  ///< this rank's index
   std::uint64_t id = 0;
   std::string name;
 };
@@ -46,15 +46,15 @@ struct GroupMembers {
 [[nodiscard]] WEFT_API std::shared_ptr<const GroupMembers> make_members(const Core& core,
                                                                         std::vector<int> ranks,
                                                                         std::string_view name);
-/// The place of a rank; weft::Error unless it is a member.
-[[nodiscard]] WEFT_API std::int32_t place_of(const GroupMembers& members, int rank);
+/// The index of a rank; weft::Error unless it is a member.
+[[nodiscard]] WEFT_API std::int32_t index_of(const GroupMembers& members, int rank);
 
 enum class CollectiveKind : std::uint32_t { barrier, broadcast, reduce, allreduce, gather, allgather };
 
 /// What all members' calls have in common. Travels with every message.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::barrier;
-  std::int32_t root = 0;   ///< place
+  std::int32_t root = 0;   ///< index
   std::uint64_t type = 0;  ///< of the values
   friend bool operator==(const CollectiveCall&, const CollectiveCall&) = default;
   [[nodiscard]] bool goes_up() const noexcept { return kind != CollectiveKind::broadcast; }
@@ -72,16 +72,16 @@ struct CollectiveKey {
 struct CollectiveMessage {
   CollectiveKey key;
   CollectiveCall call;
-  std::int32_t from = 0;      ///< place
+  std::int32_t from = 0;      ///< index
   std::uint32_t is_down = 0;  ///< towards who waits for the result
 };
 
-/// A place in a binomial tree over `size` places whose root is `root`.
-struct TreePlace {
+/// A position in a binomial tree over `size` members whose root is `root`.
+struct TreePosition {
   int parent = -1;
-  std::vector<int> children;  ///< in the order of the places that they stand for
+  std::vector<int> children;  ///< in the order of the members that they stand for
 };
-[[nodiscard]] WEFT_API TreePlace place_in_tree(int size, int root, int place);
+[[nodiscard]] WEFT_API TreePosition position_in_tree(int size, int root, int index);
 
 /// One collective on one member. Guarded by Collectives::mutex.
 struct CollectiveInstance {
@@ -90,13 +90,13 @@ struct CollectiveInstance {
   virtual void fail(std::exception_ptr error) noexcept = 0;
   std::shared_ptr<const GroupMembers> members;  ///< null until this rank has called
   CollectiveCall call;
-  int caller = -1;  ///< place of whom `call` is known
+  int caller = -1;  ///< index of whom `call` is known
   std::string tag;
 };
 
 /// Two members whose calls differ.
 struct CollectiveDifference {
-  int first = -1;  ///< place
+  int first = -1;  ///< index
   CollectiveCall first_call;
   int second = -1;
   CollectiveCall second_call;
@@ -180,7 +180,7 @@ struct CollectiveOf final : CollectiveInstance {
   static std::shared_ptr<CollectiveInstance> make() { return std::make_shared<CollectiveOf>(); }
   void fail(std::exception_ptr error) noexcept override { finish(std::nullopt, std::move(error)); }
 
-  std::vector<std::pair<int, T>> arrived;  ///< from children, by place
+  std::vector<std::pair<int, T>> arrived;  ///< from children, by index
   std::optional<T> own;
   std::optional<T> result;
   bool is_combined = false;
@@ -205,10 +205,10 @@ void advance(Runtime& runtime, Collectives& all, std::unique_lock<std::mutex>& l
   if (!self->members) return;
   const GroupMembers& members = *self->members;
   const CollectiveCall call = self->call;
-  const TreePlace tree =
-      place_in_tree(static_cast<int>(members.ranks.size()), call.goes_up() ? 0 : call.root, members.own);
-  const auto send = [&](int place, bool is_down, T value) {
-    runtime.apply(members.ranks[static_cast<std::size_t>(place)], CollectiveArrival<T>{},
+  const TreePosition tree =
+      position_in_tree(static_cast<int>(members.ranks.size()), call.goes_up() ? 0 : call.root, members.own);
+  const auto send = [&](int index, bool is_down, T value) {
+    runtime.apply(members.ranks[static_cast<std::size_t>(index)], CollectiveArrival<T>{},
                   CollectiveMessage{key, call, members.own, is_down ? 1U : 0U}, std::move(value));
   };
   bool is_for_root = false;
@@ -322,7 +322,7 @@ void start_collective(Runtime& runtime, std::shared_ptr<const GroupMembers> memb
   or_fail(runtime, *all, lock, key, [&] { advance<T>(runtime, *all, lock, key, self); });
   if (lock.owns_lock()) lock.unlock();
   if (!only_listens || members->own == 0) return;
-  const int parent = place_in_tree(static_cast<int>(members->ranks.size()), 0, members->own).parent;
+  const int parent = position_in_tree(static_cast<int>(members->ranks.size()), 0, members->own).parent;
   runtime.apply(members->ranks[static_cast<std::size_t>(parent)], CollectiveNotice<T>{},
                 CollectiveMessage{key, call, members->own, 0});
 }

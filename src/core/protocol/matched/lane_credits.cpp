@@ -88,7 +88,7 @@ void LaneCredits::for_each_lane(const Visit& visit) const noexcept {
       std::array<const detail::SendLane*, detail::DevicePath::kColumns> lanes{};
       for (std::uint32_t column = 0; column < detail::DevicePath::kColumns; ++column) {
         const detail::SendLane* lane =
-            row[detail::DevicePath::place(static_cast<int>(peer), column)].load(std::memory_order_acquire);
+            row[detail::DevicePath::index_of(static_cast<int>(peer), column)].load(std::memory_order_acquire);
         // Several columns may hold the same lane.
         if (lane == nullptr || std::ranges::find(lanes, lane) != lanes.end()) continue;
         lanes[column] = lane;

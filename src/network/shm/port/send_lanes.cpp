@@ -80,8 +80,8 @@ SendState* SendLanes::set_up_lane(const Outgoing& outgoing, std::uint32_t column
   }
   if (lane == nullptr) return nullptr;
   // Pairs with the acquire in DevicePath::lane().
-  row[DevicePath::place(outgoing.peer, stripe)].store(lane, std::memory_order_release);
-  row[DevicePath::place(outgoing.peer, column)].store(lane, std::memory_order_release);
+  row[DevicePath::index_of(outgoing.peer, stripe)].store(lane, std::memory_order_release);
+  row[DevicePath::index_of(outgoing.peer, column)].store(lane, std::memory_order_release);
   if (!state_of(lane)->is_paired.load(std::memory_order_relaxed))
     reply_slots_.pair(*state_of(lane), outgoing);
   return state_of(lane);

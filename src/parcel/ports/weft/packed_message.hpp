@@ -47,8 +47,8 @@ inline void pack(const OutgoingMessage& message, std::byte* at) noexcept {
   }
 }
 
-/// Fills head, chunk_sizes and chunk_places of `message`, which refer to `bytes`. Returns what is wrong with
-/// them; nullptr: nothing.
+/// Fills head, chunk_sizes and chunk_addresses of `message`, which refer to `bytes`. Returns what is wrong
+/// with them; nullptr: nothing.
 [[nodiscard]] inline const char* unpack(Bytes bytes, IncomingMessage& message) {
   constexpr std::size_t kWord = sizeof(std::uint64_t);
   const auto word = [&](std::size_t index) {
@@ -65,13 +65,13 @@ inline void pack(const OutgoingMessage& message, std::byte* at) noexcept {
   message.head = bytes.subspan(end, head_size);
   end += head_size;
   message.chunk_sizes.reserve(count);
-  message.chunk_places.reserve(count);
+  message.chunk_addresses.reserve(count);
   for (std::uint64_t index = 0; index < count; ++index) {
     const std::uint64_t size = word(1 + index);
     const std::uint64_t begin = aligned_offset(end);
     if (begin > bytes.size() || size > bytes.size() - begin) return "a chunk is longer than the message";
     message.chunk_sizes.push_back(size);
-    message.chunk_places.push_back(bytes.data() + begin);
+    message.chunk_addresses.push_back(bytes.data() + begin);
     end = begin + size;
   }
   if (end != bytes.size()) return "head and chunks are not as long as the message";

@@ -298,7 +298,7 @@ class WeftPort final : public Parcelport {
     if (!receiver_->place(*whole)) return;
     for (std::size_t index = 0; index < whole->landings.size(); ++index)
       if (const MutableBytes landing = whole->landings[index]; !landing.empty())
-        std::memcpy(landing.data(), whole->chunk_places[index], landing.size());
+        std::memcpy(landing.data(), whole->chunk_addresses[index], landing.size());
     keeper.keep_in(message);
     whole->keeper = nullptr;
     receiver_->arrived(std::move(whole));
