@@ -31,7 +31,7 @@ bool names_tcp(std::string_view list) {
 }
 
 /// Where rank 0 is, as LCI's variables tell it; returns whether weft's do now.
-bool use_place_of_rank_0() {
+bool use_addresses_of_rank_0() {
   for (const char* const prefix : {"LCT", "LCI"}) {
     const char* const host = std::getenv((std::string(prefix) + "_MASTER_ADDR").c_str());
     const char* const port = std::getenv((std::string(prefix) + "_MASTER_PORT").c_str());
@@ -66,7 +66,7 @@ void use_job_variables() {
   std::call_once(once, [] {
     const char* const backends = std::getenv("LCT_PMI_BACKEND");
     if (backends != nullptr && !names_tcp(backends)) return;
-    if (!use_place_of_rank_0() && backends == nullptr) leave_out_rank();
+    if (!use_addresses_of_rank_0() && backends == nullptr) leave_out_rank();
   });
 }
 

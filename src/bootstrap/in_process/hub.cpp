@@ -213,11 +213,11 @@ Hub::~Hub() = default;
 
 std::unique_ptr<Bootstrap> Hub::join(int rank, std::string_view name) {
   check_rank(rank, job_->size);
-  const auto place = static_cast<std::size_t>(rank);
+  const auto index = static_cast<std::size_t>(rank);
   // The only rank of a job needs no order of its runtimes.
-  OpenNames::Hold hold = job_->size > 1 ? job_->open[place].take(name) : OpenNames::Hold();
+  OpenNames::Hold hold = job_->size > 1 ? job_->open[index].take(name) : OpenNames::Hold();
   const std::lock_guard lock{job_->mutex};
-  const std::size_t before = job_->joins[place][std::string(name)]++;
+  const std::size_t before = job_->joins[index][std::string(name)]++;
   auto& instance = job_->instances[{std::string(name), before}];
   if (instance == nullptr)
     instance = std::make_shared<Instance>(

@@ -72,11 +72,10 @@ void Board::mark_left(int rank) noexcept {
 }
 
 void Board::publish(int rank, std::string_view key, std::span<const std::byte> value) noexcept {
-  const auto is_this = [&](const Place& place) {
-    return key ==
-           std::string_view(place.key.data(), std::min<std::size_t>(place.key_bytes, place.key.size()));
+  const auto is_this = [&](const Slot& slot) {
+    return key == std::string_view(slot.key.data(), std::min<std::size_t>(slot.key_bytes, slot.key.size()));
   };
-  for (Place& to : places(rank)) {
+  for (Slot& to : slots(rank)) {
     if (to.is_taken.load(std::memory_order_relaxed) != 0) {
       if (is_this(to)) return;
       continue;
@@ -94,7 +93,7 @@ void Board::publish(int rank, std::string_view key, std::span<const std::byte> v
 
 Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte>& value) const {
   bool has_free = false;
-  for (const Place& from : places(rank)) {
+  for (const Slot& from : slots(rank)) {
     // Pairs with the release in publish().
     has_free = from.is_taken.load(std::memory_order_acquire) == 0;
     if (has_free) break;

@@ -78,14 +78,14 @@ class Board {
  private:
   enum class End : std::uint8_t { none, failed, left };
   /// A value of a rank that is short enough. Written before `is_taken`, and not changed then.
-  struct alignas(64) Place {
+  struct alignas(64) Slot {
     std::atomic<std::uint32_t> is_taken;
     std::uint16_t key_bytes;
     std::uint16_t value_bytes;
     std::array<char, 24> key;
     std::array<std::byte, 224> value;
   };
-  struct Page {  // followed by kKept places, then a Mark for each rank
+  struct Page {  // followed by kKept slots, then a Mark for each rank
     std::uint64_t magic;
     std::int32_t size;
     Holds holds;
@@ -95,22 +95,21 @@ class Board {
   };
   struct Mark {
     std::atomic<End> end;
-    // Values that have no place here. A number, as End is one: whatever another process has written is a
+    // Values that have no slot here. A number, as End is one: whatever another process has written is a
     // value of it.
     std::atomic<std::uint8_t> has_more;
   };
   Board() = default;
-  static constexpr std::size_t kPlaces =
-      (sizeof(Page) + alignof(Place) - 1) / alignof(Place) * alignof(Place);
+  static constexpr std::size_t kPlaces = (sizeof(Page) + alignof(Slot) - 1) / alignof(Slot) * alignof(Slot);
   static constexpr std::size_t bytes_for(int size) noexcept {
-    return kPlaces + static_cast<std::size_t>(size) * (kKept * sizeof(Place) + sizeof(Mark));
+    return kPlaces + static_cast<std::size_t>(size) * (kKept * sizeof(Slot) + sizeof(Mark));
   }
   void map(int size, bool writes);
-  std::span<Place, kKept> places(int rank) const noexcept {
-    Place* const first = reinterpret_cast<Place*>(reinterpret_cast<std::byte*>(page_) + kPlaces);
-    return std::span<Place, kKept>(first + static_cast<std::size_t>(rank) * kKept, kKept);
+  std::span<Slot, kKept> slots(int rank) const noexcept {
+    Slot* const first = reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(page_) + kPlaces);
+    return std::span<Slot, kKept>(first + static_cast<std::size_t>(rank) * kKept, kKept);
   }
-  Mark& mark_of(int rank) const noexcept { return reinterpret_cast<Mark*>(places(page_->size).data())[rank]; }
+  Mark& mark_of(int rank) const noexcept { return reinterpret_cast<Mark*>(slots(page_->size).data())[rank]; }
   std::atomic<End>& end(int rank) const noexcept { return mark_of(rank).end; }
   bool mark(int rank, End how) noexcept;
 

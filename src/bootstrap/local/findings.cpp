@@ -5,9 +5,9 @@
 namespace weft::bootstrap::local {
 
 void Findings::add(const Unfinished& rank) {
-  const auto place = static_cast<std::size_t>(rank.rank);
-  if (is_known_unfinished_[place]) return;
-  is_known_unfinished_[place] = true;
+  const auto index = static_cast<std::size_t>(rank.rank);
+  if (is_known_unfinished_[index]) return;
+  is_known_unfinished_[index] = true;
   unfinished_.push_back(rank);
 }
 

@@ -33,9 +33,9 @@ Server::Connection* Server::find_stream(const RemoteRanks& ranks, std::uint32_t 
 void Server::receive(RemoteRanks& ranks, std::uint32_t stream, const Header& header, Bytes payload) {
   Connection* connection = find_stream(ranks, stream);
   if (connection == nullptr) {
-    auto& place = clients_[next_stream_];
-    place = std::make_unique<Connection>();
-    connection = place.get();
+    auto& slot = clients_[next_stream_];
+    slot = std::make_unique<Connection>();
+    connection = slot.get();
     connection->key = next_stream_--;
     connection->ranks = &ranks;
     connection->stream = stream;

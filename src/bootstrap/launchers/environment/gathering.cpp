@@ -13,9 +13,9 @@
 
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "bootstrap/launchers/environment/addresses_of_rank_0.hpp"
 #include "bootstrap/launchers/environment/arrival.hpp"
 #include "bootstrap/launchers/environment/meeting.hpp"
-#include "bootstrap/launchers/environment/place_of_rank_0.hpp"
 #include "bootstrap/launchers/environment/whole_messages.hpp"
 #include "bootstrap/launchers/job_secret.hpp"
 #include "sockets/greeting.hpp"
@@ -43,7 +43,8 @@ class Gathering : private sockets::UnprovedConnections::Owner {
     arrived_[0] = Member{base::Descriptor(), {}, {own.begin(), own.end()}, true};
     if (!has_secret_)
       log_.warn(
-          "WEFT_JOB_SECRET is not set: who listens in learns nothing, but whoever reaches " + place_of(job_) +
+          "WEFT_JOB_SECRET is not set: who listens in learns nothing, but whoever reaches " +
+          address_of(job_) +
           " before a rank can take its place, and who can change what is sent can be any rank; set it to "
           "the same random text on all ranks");
   }
@@ -86,7 +87,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   };
 
   static sockets::Listener listen_for(const EnvironmentJob& job) try {
-    return sockets::listen_in({job.port, job.port}, places_of(job), sockets::FirstWord::of_listening);
+    return sockets::listen_in({job.port, job.port}, addresses_of(job), sockets::FirstWord::of_listening);
   } catch (const Error& error) {
     throw Error(ErrorClass::job, "rank 0 cannot listen on port " + std::to_string(job.port) + " (" +
                                      job.told_by + "): " + error.what());
@@ -102,7 +103,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
     for (int rank = 0; rank < job_.size; ++rank)
       if (!arrived_[static_cast<std::size_t>(rank)].is_there) missing.push_back(rank);
     return "of " + std::to_string(job_.size) + " ranks " + list_ranks(missing) +
-           (missing.size() == 1 ? " has" : " have") + " not come to rank 0 at " + place_of(job_) +
+           (missing.size() == 1 ? " has" : " have") + " not come to rank 0 at " + address_of(job_) +
            " within the time limit (WEFT_BOOTSTRAP_TIMEOUT)";
   }
 
@@ -235,7 +236,7 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
     std::this_thread::sleep_for(kBeforeNextTry);
   }
   throw Error(ErrorClass::job, "rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
-                                   " cannot reach rank 0 at " + place_of(job) +
+                                   " cannot reach rank 0 at " + address_of(job) +
                                    " within the time limit (WEFT_BOOTSTRAP_TIMEOUT): " + why + " (" +
                                    job.told_by + ")");
 }

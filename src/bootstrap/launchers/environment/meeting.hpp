@@ -1,4 +1,4 @@
-// What another rank says to who listens at the place of rank 0, and makes of the answers.
+// What another rank says to who listens at the address of rank 0, and makes of the answers.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@
 
 namespace weft::bootstrap::contact {
 
-[[nodiscard]] inline std::string place_of(const EnvironmentJob& job) {
+[[nodiscard]] inline std::string address_of(const EnvironmentJob& job) {
   return job.host + ":" + std::to_string(job.port);
 }
 
-/// What a meeting with who listens at the place of rank 0 has come to.
+/// What a meeting with who listens at the address of rank 0 has come to.
 struct Meeting {
   std::optional<Cards> cards;
   sockets::Key key{};       // of its result

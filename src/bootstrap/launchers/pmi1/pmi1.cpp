@@ -41,15 +41,15 @@ int required_integer(const char* name, std::int64_t least, std::int64_t most) {
 
 /// The value of a key in a line; it ends at a blank.
 std::string value_of(std::string_view line, std::string_view key) {
-  std::size_t place = 0;
-  while ((place = line.find(key, place)) != std::string_view::npos) {
-    const bool begins = place == 0 || line[place - 1] == ' ';
-    const std::size_t end = place + key.size();
+  std::size_t position = 0;
+  while ((position = line.find(key, position)) != std::string_view::npos) {
+    const bool begins = position == 0 || line[position - 1] == ' ';
+    const std::size_t end = position + key.size();
     if (begins && end < line.size() && line[end] == '=') {
       const std::string_view rest = line.substr(end + 1);
       return std::string(rest.substr(0, rest.find(' ')));
     }
-    place = end;
+    position = end;
   }
   return {};
 }

@@ -1,4 +1,4 @@
-#include "bootstrap/launchers/environment/place_of_rank_0.hpp"
+#include "bootstrap/launchers/environment/addresses_of_rank_0.hpp"
 
 #include <netdb.h>
 #include <poll.h>
@@ -36,13 +36,14 @@ Found resolve(const EnvironmentJob& job, int& failure) {
 
 }  // namespace
 
-std::vector<sockets::Address> places_of(const EnvironmentJob& job) {
+std::vector<sockets::Address> addresses_of(const EnvironmentJob& job) {
   const auto all = sockets::list_interfaces();
-  std::vector<sockets::Address> places;
+  std::vector<sockets::Address> addresses;
   std::exception_ptr wrong;
   try {
-    places = sockets::addresses_to_listen_at(sockets::select_interfaces(all, job.interfaces), job.interfaces);
-    if (places.empty()) return places;
+    addresses =
+        sockets::addresses_to_listen_at(sockets::select_interfaces(all, job.interfaces), job.interfaces);
+    if (addresses.empty()) return addresses;
   } catch (const Error&) {
     wrong = std::current_exception();  // rank 0 cannot join, and tells the others why, where they come to
   }
@@ -53,11 +54,11 @@ std::vector<sockets::Address> places_of(const EnvironmentJob& job) {
       std::array<char, NI_MAXHOST> text{};
       if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,
                         NI_NUMERICHOST) == 0 &&
-          to_text(own.address) == text.data() && std::ranges::find(places, own.address) == places.end())
-        places.push_back(own.address);
+          to_text(own.address) == text.data() && std::ranges::find(addresses, own.address) == addresses.end())
+        addresses.push_back(own.address);
     }
-  if (places.empty()) std::rethrow_exception(wrong);
-  return places;
+  if (addresses.empty()) std::rethrow_exception(wrong);
+  return addresses;
 }
 
 base::Descriptor reach(const EnvironmentJob& job, const base::Deadline& deadline, std::string& why) {
