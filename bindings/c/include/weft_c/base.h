@@ -15,8 +15,8 @@
 extern "C" {
 #endif
 
-/* The version of this interface. A library of a higher minor version has all functions, fields and values of a
- * lower one. */
+/* The version of this interface. A library of a higher minor version has all functions, fields and values of
+ * a lower one. */
 #define WEFT_C_VERSION_MAJOR 0
 #define WEFT_C_VERSION_MINOR 1
 
@@ -39,7 +39,7 @@ enum {
   WEFT_RETRY_IN_FLIGHT = 24,  /* a persistent operation has not ended since it was started */
 
   /* How an operation has ended, or a wait. */
-  WEFT_TRUNCATED = 33,   /* the message was longer than the buffer */
+  WEFT_TRUNCATED = 33, /* the message was longer than the buffer */
   WEFT_CANCELLED = 34,
   WEFT_TIMED_OUT = 35,
   WEFT_PEER_FAILED = 36, /* the peer has failed, or has left the job */
@@ -47,10 +47,12 @@ enum {
   WEFT_NOTHING = 48,     /* there is no message: an empty queue, a probe that has found nothing */
 
   /* Errors: weft_error_text() says which argument, its value, and what would be right. */
-  WEFT_ERROR_ARGUMENT = -1, /* an argument that this interface refuses: null, a struct of an impossible size, an unknown value */
-  WEFT_ERROR_USE = -2,      /* what the library refuses: a peer that is no rank, an id in use, a launcher that is gone */
-  WEFT_ERROR_MEMORY = -3,   /* there is no memory */
-  WEFT_ERROR_INTERNAL = -4  /* anything else that was thrown */
+  WEFT_ERROR_ARGUMENT = -1, /* an argument that this interface refuses: null, a struct of an impossible size,
+                               an unknown value */
+  WEFT_ERROR_USE =
+      -2, /* what the library refuses: a peer that is no rank, an id in use, a launcher that is gone */
+  WEFT_ERROR_MEMORY = -3,  /* there is no memory */
+  WEFT_ERROR_INTERNAL = -4 /* anything else that was thrown */
 };
 
 /* Other than 0 for the results WEFT_RETRY_... */
@@ -60,7 +62,8 @@ static inline int weft_is_error(weft_result result) { return result < 0; }
 
 /* "posted", "no_slot", "peer_failed", ...; lives for ever. */
 WEFT_C_API const char* weft_result_name(weft_result result);
-/* One line about the last error of the calling thread, empty when it had none; valid until this thread's next error. */
+/* One line about the last error of the calling thread, empty when it had none; valid until this thread's next
+ * error. */
 WEFT_C_API const char* weft_error_text(void);
 /* The version of the library, as "major.minor.patch". */
 WEFT_C_API const char* weft_version(void);

@@ -11,13 +11,14 @@ extern "C" {
 #endif
 
 enum {
-  WEFT_SERIAL = 1 /* the endpoint has its device for itself, is used by one thread at a time, and takes no lock */
+  WEFT_SERIAL =
+      1 /* the endpoint has its device for itself, is used by one thread at a time, and takes no lock */
 };
 
 typedef struct weft_endpoint_options {
-  size_t size;          /* sizeof(weft_endpoint_options) */
-  weft_device* device;  /* null: the runtime's default device */
-  uint32_t flags;       /* WEFT_SERIAL */
+  size_t size;         /* sizeof(weft_endpoint_options) */
+  weft_device* device; /* null: the runtime's default device */
+  uint32_t flags;      /* WEFT_SERIAL */
   uint32_t reserved;
 } weft_endpoint_options;
 
@@ -26,11 +27,13 @@ WEFT_C_API weft_result weft_endpoint_create(weft_runtime* runtime, const weft_en
 WEFT_C_API weft_result weft_endpoint_destroy(weft_endpoint* endpoint);
 
 enum {
-  /* An operation that ends during the post is WEFT_OK, and its completion object is not signalled: the faster choice. */
+  /* An operation that ends during the post is WEFT_OK, and its completion object is not signalled: the faster
+     choice. */
   WEFT_MAY_COMPLETE_NOW = 1,
   /* Instead of a reason to try again, the operation goes to the backlog, while that has room. */
   WEFT_NO_RETRY = 2,
-  /* Of sends: they end only when a receive has matched them. Needs a completion object, except in weft_send(). */
+  /* Of sends: they end only when a receive has matched them. Needs a completion object, except in
+     weft_send(). */
   WEFT_SYNCHRONOUS = 4
 };
 
@@ -74,41 +77,43 @@ typedef struct weft_options {
   uint64_t ignored_tag_bits;
   weft_receive_handle* handle; /* of receives: filled when the answer is WEFT_POSTED; may be null */
   weft_remote signal;          /* of accesses: this object of the peer is signalled, too; 0: none */
-  /* Of sends, receives and probes: the matching context that they are in, and its part; tags then have 32 bits, and `engine`
-   * is 0. Null: none. */
+  /* Of sends, receives and probes: the matching context that they are in, and its part; tags then have 32
+   * bits, and `engine` is 0. Null: none. */
   const weft_context* context;
   uint32_t part;
   uint32_t reserved;
   weft_send_handle* send_handle; /* of sends: filled when the answer is WEFT_POSTED; may be null */
-  /* Of active messages, sends, puts and gets: a region of this rank that holds the local buffer, which a network that needs
-   * registered memory then takes from there; others ignore it. Null: none. */
+  /* Of active messages, sends, puts and gets: a region of this rank that holds the local buffer, which a
+   * network that needs registered memory then takes from there; others ignore it. Null: none. */
   const weft_region* region;
 } weft_options;
 
-/* Active messages: `remote`, a completion object of `peer`, is signalled with the payload. weft_post_am never blocks;
- * weft_send_am progresses until the payload may be reused, and returns the outcome. */
+/* Active messages: `remote`, a completion object of `peer`, is signalled with the payload. weft_post_am never
+ * blocks; weft_send_am progresses until the payload may be reused, and returns the outcome. */
 WEFT_C_API weft_result weft_post_am(weft_endpoint* endpoint, int peer, weft_remote remote, const void* data,
                                     size_t size, const weft_options* options);
 WEFT_C_API weft_result weft_send_am(weft_endpoint* endpoint, int peer, weft_remote remote, const void* data,
                                     size_t size, const weft_options* options);
 
 /* Sends, with 64 bits of tag. */
-WEFT_C_API weft_result weft_post_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data, size_t size,
-                                      const weft_options* options);
-WEFT_C_API weft_result weft_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data, size_t size,
-                                 const weft_options* options);
+WEFT_C_API weft_result weft_post_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data,
+                                      size_t size, const weft_options* options);
+WEFT_C_API weft_result weft_send(weft_endpoint* endpoint, int peer, uint64_t tag, const void* data,
+                                 size_t size, const weft_options* options);
 
-/* Posts a receive; its completion object is needed, and is signalled with the message, whose data is `buffer`. */
-WEFT_C_API weft_result weft_post_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer, size_t size,
-                                         const weft_options* options);
-/* Progresses until a message is in `buffer`, and returns its outcome. `message` (null: not wanted) is filled; it is empty
- * or was freed. */
-WEFT_C_API weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer, size_t size,
-                                    const weft_options* options, weft_message* message);
-/* 1: the receive has been cancelled, and its completion object signalled, or will be by progress where it waits in the
- * backlog; 0: it has matched a message, or has ended. */
+/* Posts a receive; its completion object is needed, and is signalled with the message, whose data is
+ * `buffer`. */
+WEFT_C_API weft_result weft_post_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer,
+                                         size_t size, const weft_options* options);
+/* Progresses until a message is in `buffer`, and returns its outcome. `message` (null: not wanted) is filled;
+ * it is empty or was freed. */
+WEFT_C_API weft_result weft_receive(weft_endpoint* endpoint, int source, uint64_t tag, void* buffer,
+                                    size_t size, const weft_options* options, weft_message* message);
+/* 1: the receive has been cancelled, and its completion object signalled, or will be by progress where it
+ * waits in the backlog; 0: it has matched a message, or has ended. */
 WEFT_C_API int weft_cancel(weft_endpoint* endpoint, const weft_receive_handle* handle);
-/* Asks for the end of a send that no receive has matched. 1: it ends soon, and its outcome says how; 0: it has ended. */
+/* Asks for the end of a send that no receive has matched. 1: it ends soon, and its outcome says how; 0: it
+ * has ended. */
 WEFT_C_API int weft_cancel_send(weft_endpoint* endpoint, const weft_send_handle* handle);
 
 typedef struct weft_probed {
@@ -118,18 +123,19 @@ typedef struct weft_probed {
   int32_t reserved;
 } weft_probed;
 
-/* Describes the message that such a receive would get. Returns WEFT_NOTHING when none has arrived. Does not progress. */
-WEFT_C_API weft_result weft_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
-                                  weft_probed* found);
+/* Describes the message that such a receive would get. Returns WEFT_NOTHING when none has arrived. Does not
+ * progress. */
+WEFT_C_API weft_result weft_probe(weft_endpoint* endpoint, int source, uint64_t tag,
+                                  const weft_options* options, weft_probed* found);
 /* Progresses until there is one, options->timeout_ns has passed, or no rank is left that could send it. */
-WEFT_C_API weft_result weft_wait_probe(weft_endpoint* endpoint, int source, uint64_t tag, const weft_options* options,
-                                       weft_probed* found);
+WEFT_C_API weft_result weft_wait_probe(weft_endpoint* endpoint, int source, uint64_t tag,
+                                       const weft_options* options, weft_probed* found);
 
 /* Delivers what has arrived and continues what is under way; never blocks. Returns how much it did. */
 WEFT_C_API size_t weft_progress(weft_endpoint* endpoint);
 
-/* Waits progress: they spin, yield, then sleep. `timeout_ns`: 0: for ever; else they return WEFT_TIMED_OUT after that time.
- * Not inside handlers. */
+/* Waits progress: they spin, yield, then sleep. `timeout_ns`: 0: for ever; else they return WEFT_TIMED_OUT
+ * after that time. Not inside handlers. */
 /* Until the queue has a message, which is moved into `message` (empty, or freed). */
 WEFT_C_API weft_result weft_wait_queue(weft_endpoint* endpoint, weft_completion* queue, int64_t timeout_ns,
                                        weft_message* message);

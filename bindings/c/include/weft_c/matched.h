@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* A message that only weft_receive_matched() can receive; it is dropped when the handle is destroyed. Its endpoint outlives it. */
+/* A message that only weft_receive_matched() can receive; it is dropped when the handle is destroyed. Its
+ * endpoint outlives it. */
 typedef struct weft_matched weft_matched;
 
 /* WEFT_NOTHING: none has arrived that such a receive would get. Does not progress. */
@@ -21,8 +22,8 @@ WEFT_C_API weft_result weft_wait_matched_probe(weft_endpoint* endpoint, int sour
 /* Its sender, tag and length. */
 WEFT_C_API weft_result weft_matched_info(const weft_matched* matched, weft_probed* info);
 /* As weft_post_receive, of this message. Destroys the handle, unless the result is an error. */
-WEFT_C_API weft_result weft_receive_matched(weft_endpoint* endpoint, weft_matched* matched, void* buffer, size_t size,
-                                            const weft_options* options);
+WEFT_C_API weft_result weft_receive_matched(weft_endpoint* endpoint, weft_matched* matched, void* buffer,
+                                            size_t size, const weft_options* options);
 WEFT_C_API weft_result weft_matched_destroy(weft_matched* matched);
 
 #ifdef __cplusplus

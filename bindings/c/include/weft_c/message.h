@@ -30,8 +30,9 @@ typedef enum weft_operation {
   WEFT_ATOMIC = 8,
   WEFT_ATOMIC_ARRIVED = 9,
   WEFT_GRAPH = 10, /* a collective has ended */
-  WEFT_MULTIPART_MESSAGE = 11, /* arrived with a head, and parts that are still at the sender: weft_c/parts.h */
-  WEFT_PARTS = 12, /* an own weft_receive_parts has ended */
+  WEFT_MULTIPART_MESSAGE =
+      11,                 /* arrived with a head, and parts that are still at the sender: weft_c/parts.h */
+  WEFT_PARTS = 12,        /* an own weft_receive_parts has ended */
   WEFT_PEER_FAILURE = 13, /* the peer has failed */
   WEFT_NO_OPERATION = 255 /* there is no message: a null pointer, about which weft_error_text() has a line */
 } weft_operation;
@@ -57,7 +58,8 @@ WEFT_C_API weft_remote weft_message_remote(const weft_message* message);
 /* In a handler: keeps the message beyond the call. `message` is not used afterwards. */
 WEFT_C_API weft_result weft_message_take(const weft_message* message, weft_message* kept);
 WEFT_C_API void weft_message_free(weft_message* message);
-/* The payload for writing: that of a message which the program owns, and the program's own buffer; null: neither. */
+/* The payload for writing: that of a message which the program owns, and the program's own buffer; null:
+ * neither. */
 WEFT_C_API void* weft_message_writable(weft_message* message);
 
 /* A payload that was taken out of its message: plain values, which are used once, before the runtime ends. */
@@ -67,7 +69,8 @@ typedef struct weft_payload {
   uint64_t words[2];
 } weft_payload;
 
-/* Takes the payload out, without a copy where it is a packet or a large buffer; the rest of the message stays. */
+/* Takes the payload out, without a copy where it is a packet or a large buffer; the rest of the message
+ * stays. */
 WEFT_C_API weft_result weft_message_release(weft_message* message, weft_payload* payload);
 /* Frees the memory, which may be written to until then. Any thread. */
 WEFT_C_API weft_result weft_payload_free(weft_payload* payload);
@@ -76,11 +79,13 @@ WEFT_C_API weft_result weft_payload_free(weft_payload* payload);
 typedef struct weft_message_fields {
   size_t size;        /* sizeof(weft_message_fields) */
   uint32_t operation; /* weft_operation */
-  weft_result outcome; /* WEFT_OK, WEFT_TRUNCATED, WEFT_CANCELLED, WEFT_TIMED_OUT, WEFT_PEER_FAILED or WEFT_REFUSED */
+  weft_result
+      outcome; /* WEFT_OK, WEFT_TRUNCATED, WEFT_CANCELLED, WEFT_TIMED_OUT, WEFT_PEER_FAILED or WEFT_REFUSED */
   int32_t peer;
   uint32_t device; /* 0 to 255 */
   uint64_t tag;
-  /* The payload: bytes, which are borrowed for the call; or one that was released, which belongs to the message then. */
+  /* The payload: bytes, which are borrowed for the call; or one that was released, which belongs to the
+   * message then. */
   const void* data;
   size_t data_size; /* bytes */
   const weft_payload* payload;
