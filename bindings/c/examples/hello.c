@@ -5,7 +5,8 @@
 #include <string.h>
 
 static int fail(const char* what, weft_result result) {
-  fprintf(stderr, "%s: %s %s\n", what, weft_result_name(result), weft_is_error(result) ? weft_error_text() : "");
+  fprintf(stderr, "%s: %s %s\n", what, weft_result_name(result),
+          weft_is_error(result) ? weft_error_text() : "");
   return 1;
 }
 

@@ -24,7 +24,8 @@ int main(void) {
   for (round = 0; round < 1000; ++round) {
     MUST(weft_receive(endpoint, WEFT_ANY_SOURCE, WEFT_ANY_TAG, &hops, sizeof hops, &options, NULL));
     ++hops;
-    if (rank != 0 || round < 999) MUST(weft_send(endpoint, (rank + 1) % size, 7, &hops, sizeof hops, &options));
+    if (rank != 0 || round < 999)
+      MUST(weft_send(endpoint, (rank + 1) % size, 7, &hops, sizeof hops, &options));
   }
   if (rank == 0) printf("%llu hops\n", (unsigned long long)hops);
 

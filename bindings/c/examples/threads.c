@@ -1,4 +1,5 @@
-/* Four threads of each rank, each with a device of its own, exchange messages with the threads of the next rank. */
+/* Four threads of each rank, each with a device of its own, exchange messages with the threads of the next
+ * rank. */
 #include "check.h"
 
 #include <pthread.h>

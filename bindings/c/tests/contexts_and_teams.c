@@ -1,4 +1,5 @@
-/* Any number of ranks: matching contexts, sends that are synchronous or cancelled, teams, and collectives by arguments. */
+/* Any number of ranks: matching contexts, sends that are synchronous or cancelled, teams, and collectives by
+ * arguments. */
 #include "../examples/check.h"
 
 #include <string.h>

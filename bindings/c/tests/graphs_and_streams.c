@@ -85,7 +85,8 @@ static void access_in_graph(void) {
   MUST(weft_graph_create(&graph));
   MUST(weft_graph_add_get(graph, endpoint, right, &there, 0, &began, sizeof began, NULL, &get));
   MUST(weft_graph_add_put(graph, endpoint, right, &there, sizeof mine, &mine, sizeof mine, NULL, &put));
-  EXPECT(weft_graph_add_put(graph, endpoint, right, NULL, 0, &mine, sizeof mine, NULL, NULL), WEFT_ERROR_ARGUMENT);
+  EXPECT(weft_graph_add_put(graph, endpoint, right, NULL, 0, &mine, sizeof mine, NULL, NULL),
+         WEFT_ERROR_ARGUMENT);
   MUST(weft_graph_order(graph, get, put));
   EXPECT(weft_graph_start(graph), WEFT_POSTED);
   MUST(weft_graph_wait(graph, endpoint, 0));
@@ -200,7 +201,8 @@ static void use_streams(void) {
   EXPECT(weft_stream_post_send(group, 0, right, 9, &mine, sizeof mine, &options), WEFT_ERROR_ARGUMENT);
   options.engine = 0;
   EXPECT(weft_stream_post_send(group, 2, right, 9, &mine, sizeof mine, &options), WEFT_ERROR_ARGUMENT);
-  EXPECT(weft_stream_post_send(group, 0, right, WEFT_ANY_TAG, &mine, sizeof mine, &options), WEFT_ERROR_ARGUMENT);
+  EXPECT(weft_stream_post_send(group, 0, right, WEFT_ANY_TAG, &mine, sizeof mine, &options),
+         WEFT_ERROR_ARGUMENT);
   right.index = 5;
   EXPECT(weft_stream_post_send(group, 0, right, 9, &mine, sizeof mine, &options), WEFT_ERROR_USE);
   weft_completion_destroy(done);

@@ -1,5 +1,6 @@
-/* Sizes, offsets and values that programs have been compiled with: they never change within a version. Structs that begin with
- * their size grow at their end, as do lists of values: new fields and values get a line here, and no line changes. */
+/* Sizes, offsets and values that programs have been compiled with: they never change within a version.
+ * Structs that begin with their size grow at their end, as do lists of values: new fields and values get a
+ * line here, and no line changes. */
 #include <weft.h>
 
 #define CHECK(name, condition) typedef char name[(condition) ? 1 : -1]

@@ -21,7 +21,7 @@ static int has_handled(void* context) {
 }
 
 /* Posts until it is accepted. */
-#define UNTIL_ACCEPTED(result, call)                          \
+#define UNTIL_ACCEPTED(result, call) \
   while (weft_is_retry(result = (call))) (void)weft_progress(endpoint)
 
 static void receive_with_wildcards(int peer) {
@@ -172,7 +172,8 @@ static void access_memory(int peer) {
   REQUIRE(strcmp((const char*)weft_region_data(region) + 16, "signal") == 0);
   MUST(weft_atomic(endpoint, peer, &keys[peer], 0, WEFT_DOUBLE, WEFT_ATOMIC_ADD, &sum, &back, NULL));
   REQUIRE(back == 0);
-  EXPECT(weft_atomic(endpoint, peer, &keys[peer], 0, WEFT_DOUBLE, WEFT_ATOMIC_XOR, &sum, &back, NULL), WEFT_ERROR_USE);
+  EXPECT(weft_atomic(endpoint, peer, &keys[peer], 0, WEFT_DOUBLE, WEFT_ATOMIC_XOR, &sum, &back, NULL),
+         WEFT_ERROR_USE);
   MUST(weft_compare_swap(endpoint, peer, &keys[peer], 8, WEFT_INT64, &expected, &desired, &old, NULL));
   REQUIRE(old == 0);
   MUST(weft_compare_swap(endpoint, peer, &keys[peer], 8, WEFT_INT64, &expected, &desired, &old, NULL));
@@ -182,8 +183,10 @@ static void access_memory(int peer) {
   options.region = region;
   MUST(weft_get(endpoint, peer, &keys[peer], 16, (char*)weft_region_data(region) + 40, 7, &options));
   REQUIRE(strcmp((const char*)weft_region_data(region) + 40, "signal") == 0);
-  EXPECT(weft_get(endpoint, peer, &keys[peer], 16, &back, 7, &options), WEFT_ERROR_USE); /* outside of the region */
-  EXPECT(weft_atomic(endpoint, peer, &keys[peer], 0, WEFT_DOUBLE, WEFT_ATOMIC_ADD, &sum, &back, &options), WEFT_ERROR_ARGUMENT);
+  EXPECT(weft_get(endpoint, peer, &keys[peer], 16, &back, 7, &options),
+         WEFT_ERROR_USE); /* outside of the region */
+  EXPECT(weft_atomic(endpoint, peer, &keys[peer], 0, WEFT_DOUBLE, WEFT_ATOMIC_ADD, &sum, &back, &options),
+         WEFT_ERROR_ARGUMENT);
   MUST(weft_flush(endpoint, peer));
   REQUIRE(weft_flushed(endpoint, WEFT_ANY_SOURCE) == 1);
   answer_until_all_are_here(runtime, endpoint);
@@ -191,9 +194,10 @@ static void access_memory(int peer) {
   weft_region_destroy(region);
 }
 
-/* A queue with these limits, exposed under an id, stops this rank, which sends to it and pops nothing, after `least`
-   messages or more. Returns the queue, which is empty again. */
-static weft_completion* fill_queue(const weft_queue_options* limits, uint32_t id, size_t bytes, int least, weft_remote* remote) {
+/* A queue with these limits, exposed under an id, stops this rank, which sends to it and pops nothing, after
+   `least` messages or more. Returns the queue, which is empty again. */
+static weft_completion* fill_queue(const weft_queue_options* limits, uint32_t id, size_t bytes, int least,
+                                   weft_remote* remote) {
   static const char payload[128];
   weft_expose_options exposed = {0};
   weft_completion* queue;

@@ -1,5 +1,6 @@
-/* Two ranks: lists of buffers, messages whose parts are fetched, persistent operations, matched probes, mapped regions,
- * payloads that leave their message, messages that the program makes, and threads that progress. */
+/* Two ranks: lists of buffers, messages whose parts are fetched, persistent operations, matched probes,
+ * mapped regions, payloads that leave their message, messages that the program makes, and threads that
+ * progress. */
 #include "../examples/check.h"
 
 #include <string.h>
@@ -81,7 +82,8 @@ static void send_list(void) {
   }
 }
 
-/* Each rank puts two pieces into the other's region, by a list and by operations that are prepared, and looks into it. */
+/* Each rank puts two pieces into the other's region, by a list and by operations that are prepared, and looks
+ * into it. */
 static void access_regions(void) {
   weft_region* region;
   weft_remote_region own, keys[2];

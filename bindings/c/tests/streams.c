@@ -107,7 +107,8 @@ static void borrow(void) {
   weft_collective* answers[kAskers];
   pthread_t threads[kAskers];
   int each;
-  for (each = 0; each < kAskers; ++each) REQUIRE(pthread_create(&threads[each], NULL, ask, &answers[each]) == 0);
+  for (each = 0; each < kAskers; ++each)
+    REQUIRE(pthread_create(&threads[each], NULL, ask, &answers[each]) == 0);
   for (each = 0; each < kAskers; ++each) REQUIRE(pthread_join(threads[each], NULL) == 0);
   for (each = 0; each < kAskers; ++each) REQUIRE(answers[each] != NULL && answers[each] == answers[0]);
   EXPECT(weft_collective_destroy(answers[0]), WEFT_ERROR_ARGUMENT);

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef struct weft_attribute {
-  const char* name; /* "packet_size" */
+  const char* name;  /* "packet_size" */
   const char* value; /* "16K" */
 } weft_attribute;
 
@@ -34,7 +34,8 @@ WEFT_C_API int weft_hosts(const weft_runtime* runtime);
 WEFT_C_API int weft_host_of(const weft_runtime* runtime, int rank);
 /* "shm", "mixed", "tcp", ...; lives as long as the runtime. */
 WEFT_C_API const char* weft_network(const weft_runtime* runtime);
-/* The value of an attribute as text, which lives as long as the runtime; null, with an error, for an unknown name. */
+/* The value of an attribute as text, which lives as long as the runtime; null, with an error, for an unknown
+ * name. */
 WEFT_C_API const char* weft_attribute_value(const weft_runtime* runtime, const char* name);
 /* 1: the rank has failed; 0: it has not. */
 WEFT_C_API int weft_has_failed(const weft_runtime* runtime, int rank);
@@ -47,10 +48,12 @@ WEFT_C_API size_t weft_failed_peers(const weft_runtime* runtime, int* ranks, siz
 /* The ranks on the host of this one, ascending, *count of them; live as long as the runtime. */
 WEFT_C_API const int* weft_local_ranks(const weft_runtime* runtime, size_t* count);
 
-/* Returns when all ranks have called it; one thread of each rank. No device progresses meanwhile, so a peer whose
-   access to memory needs an answer of this rank does not get it: weft_collective_barrier() progresses. */
+/* Returns when all ranks have called it; one thread of each rank. No device progresses meanwhile, so a peer
+   whose access to memory needs an answer of this rank does not get it: weft_collective_barrier() progresses.
+ */
 WEFT_C_API weft_result weft_barrier(weft_runtime* runtime);
-/* Concatenates `size` bytes of each rank, in the order of the ranks, into `all` (weft_size() * size bytes). */
+/* Concatenates `size` bytes of each rank, in the order of the ranks, into `all` (weft_size() * size bytes).
+ */
 WEFT_C_API weft_result weft_allgather_bytes(weft_runtime* runtime, const void* mine, size_t size, void* all);
 /* Ends the job on all ranks with this code, 1 to 255; the launcher prints `reason`. Does not return. */
 WEFT_C_API void weft_abort(weft_runtime* runtime, int exit_code, const char* reason);
