@@ -16,9 +16,9 @@
 #include "base/descriptor.hpp"
 #include "base/system_call.hpp"
 #include "base/text/hex.hpp"
-#include "perf/libraries/plugin_host.hpp"
 #include "experiment/launch/child_process.hpp"
 #include "experiment/launch/weft_path.hpp"
+#include "perf/libraries/plugin_host.hpp"
 
 namespace weft::tools::perf {
 

@@ -1,4 +1,5 @@
-// Programs of LCI that include this header and use nothing of LCI's inside compile: it is the public interface.
+// Programs of LCI that include this header and use nothing of LCI's inside compile: it is the public
+// interface.
 #ifndef WEFT_LCI_LCI_INTERNAL_HPP
 #define WEFT_LCI_LCI_INTERNAL_HPP
 

@@ -31,7 +31,8 @@ struct Blocks {
 
 /// Elements that are to be moved: a count, and a datatype that is committed unless there are none.
 void check_elements(const char* argument, MPI_Count count, const Datatype& type);
-/// Refuses a null pointer, or MPI_IN_PLACE, where there is something to move; `argument` is the buffer's name.
+/// Refuses a null pointer, or MPI_IN_PLACE, where there is something to move; `argument` is the buffer's
+/// name.
 void check_buffer(const char* argument, const void* buffer, MPI_Count count, const Datatype& type);
 /// Refuses elements that would be copied to where they lie: MPI_IN_PLACE says that.
 void check_apart(const void* sent, const void* received, MPI_Count count);

@@ -48,7 +48,8 @@ std::uint32_t new_context() {
 void need_context(std::uint32_t context) {
   if (context != kNoContext) return;
   fail(MPI_ERR_OTHER,
-       "a member has %zu communicators that have not been freed, and no more are possible, or has made as many "
+       "a member has %zu communicators that have not been freed, and no more are possible, or has made as "
+       "many "
        "as there are numbers for",
        kMostCommunicators);
 }

@@ -37,7 +37,8 @@ bool is_fatal(const Communicator& communicator) noexcept {
 /// Errors on no object are those of MPI_COMM_SELF; up to MPI 3 they were those of MPI_COMM_WORLD, and many
 /// programs give a handler to this one only.
 Communicator* default_owner() noexcept {
-  return communicator_self != nullptr && is_fatal(*communicator_self) ? communicator_world : communicator_self;
+  return communicator_self != nullptr && is_fatal(*communicator_self) ? communicator_world
+                                                                      : communicator_self;
 }
 
 int report_current(const char* call, Communicator* communicator) noexcept {

@@ -12,8 +12,8 @@ namespace weft::mpi {
 
 namespace {
 
-/// Copies attributes; a communicator that cannot have them is freed again, and the handle that the program gets is
-/// null.
+/// Copies attributes; a communicator that cannot have them is freed again, and the handle that the program
+/// gets is null.
 void copy_attributes(Communicator& from, Communicator* to, MPI_Comm* made) {
   *made = MPI_COMM_NULL;
   try {

@@ -17,7 +17,7 @@ struct Failure {
   int code;
   std::string text;
   std::shared_ptr<Communicator>
-      communicator{};  // whose error handler learns of it, if not that of the call's own
+      communicator{};           // whose error handler learns of it, if not that of the call's own
   bool is_null_result = false;  // there is no place for a result
 };
 

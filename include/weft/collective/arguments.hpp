@@ -12,8 +12,8 @@ namespace weft {
 using detail::CollectiveKind;
 
 /// The arguments of any collective, for layers in C or of other interfaces: those of the call of that name of
-/// Collective, whose `from` and `to` they are. Counts and displacements are numbers of elements of `element_size`
-/// bytes. A broadcast has its buffer in `to`.
+/// Collective, whose `from` and `to` they are. Counts and displacements are numbers of elements of
+/// `element_size` bytes. A broadcast has its buffer in `to`.
 struct CollectiveArguments {
   CollectiveKind kind = CollectiveKind::barrier;
   int root = 0;

@@ -41,8 +41,7 @@ bool is_only_thread() noexcept {
 #endif
   const auto own = static_cast<nlink_t>(own_threads.load(std::memory_order_relaxed));
   struct stat threads {};
-  return ::stat("/proc/self/task", &threads) == 0 &&
-         threads.st_nlink <= kOfOneThread + kOfTheSanitizer + own;
+  return ::stat("/proc/self/task", &threads) == 0 && threads.st_nlink <= kOfOneThread + kOfTheSanitizer + own;
 }
 
 std::uint64_t read_pid_namespace() {

@@ -9,8 +9,8 @@ namespace weft::base {
 /// Returns the id of this start of the host's kernel, as a hash; the same value in all processes when it
 /// cannot be read.
 std::uint64_t read_boot_id();
-/// Returns true when the process has no thread except the calling one and those of own_threads.hpp; false when
-/// that cannot be read.
+/// Returns true when the process has no thread except the calling one and those of own_threads.hpp; false
+/// when that cannot be read.
 bool is_only_thread() noexcept;
 
 /// Returns the id of the process's pid namespace; 0 when it cannot be read.

@@ -16,8 +16,9 @@ namespace {
          post.operation == Operation::multipart_message;
 }
 
-// Where the backlog grows, posts of handlers have somewhere to go however many there are: handlers always run.
-// Otherwise ranks whose handlers send to each other could all stop, each until another one accepts something.
+// Where the backlog grows, posts of handlers have somewhere to go however many there are: handlers always
+// run. Otherwise ranks whose handlers send to each other could all stop, each until another one accepts
+// something.
 constexpr std::uint32_t kNoLimit = ~std::uint32_t{0} / 4;
 
 // So many turns may pass until packets that are under way come back.

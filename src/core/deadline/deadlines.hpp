@@ -68,7 +68,7 @@ class Deadlines {
     Node* next = nullptr;                   // in the list
     std::int64_t time_ = 0;                 // when it is due
     std::int64_t pause_ = 0;                // until it is checked again, once it has been due
-    std::uint32_t position_ = 0;               // in the heap, from 1; 0: none
+    std::uint32_t position_ = 0;            // in the heap, from 1; 0: none
     bool is_due_ = false;
     // generation(32) | kCancelled, kQueued, kEnded, kArmed: by its generation a handle names the operation
     std::atomic<std::uint64_t> word_{std::uint64_t{1} << kGenerationShift};

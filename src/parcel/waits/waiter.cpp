@@ -5,9 +5,9 @@
 
 #include <mutex>
 
-#include "parcel/waits/foreign_wait.hpp"
 #include "parcel/tasks/task_stack.hpp"
 #include "parcel/tasks/worker_pool.hpp"
+#include "parcel/waits/foreign_wait.hpp"
 
 namespace weft::parcel {
 

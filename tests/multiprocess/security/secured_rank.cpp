@@ -2,7 +2,8 @@
 //   talk --rounds N     rank 0 talks with every other rank in turn, N rounds of messages and puts, or until
 //   the
 //                       other has failed; every byte is checked. Rank 0 tells the secret of the job first.
-//   wait --seconds S    every rank makes progress for S seconds and is done; --pause S: all but rank 0 rest for
+//   wait --seconds S    every rank makes progress for S seconds and is done; --pause S: all but rank 0 rest
+//   for
 //                       so long between their two runtimes
 // Connections to the ports LO-HI of SECURED_PORTS go to a port that is higher by SECURED_SHIFT: there the
 // test sits between the ranks.

@@ -83,10 +83,10 @@ TEST(Log, wrong_levels_and_modules_are_refused_with_what_would_be_right) {
   EXPECT_EQ(error_of("info,shm=loud").substr(0, 18), "\"loud\" is no level");
   EXPECT_EQ(error_of("").substr(0, 14), "\"\" is no level");
   EXPECT_EQ(error_of("info,").substr(0, 14), "\"\" is no level");
-  EXPECT_EQ(
-      error_of("lanes=debug"),
-      "\"lanes\" is no module: it must be runtime, bootstrap, shm, tcp, ofi, ibv, sim, mixed, memory, matching, "
-      "protocol, backlog or failure");
+  EXPECT_EQ(error_of("lanes=debug"),
+            "\"lanes\" is no module: it must be runtime, bootstrap, shm, tcp, ofi, ibv, sim, mixed, memory, "
+            "matching, "
+            "protocol, backlog or failure");
 }
 
 TEST(Log, the_attribute_is_checked_with_the_others) {

@@ -41,8 +41,8 @@ TEST(NetworkRegistry, OtherNamesAreRefusedWithThoseThatThereAre) {
       static_cast<void>(network_named(name));
       ADD_FAILURE() << name;
     } catch (const Error& error) {
-      EXPECT_EQ(error.what(),
-                "there is no network \"" + std::string(name) + "\": there are shm, sim, tcp, ofi, ibv, mixed");
+      EXPECT_EQ(error.what(), "there is no network \"" + std::string(name) +
+                                  "\": there are shm, sim, tcp, ofi, ibv, mixed");
     }
   }
 }

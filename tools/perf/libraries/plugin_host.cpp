@@ -14,10 +14,10 @@
 #include <new>
 
 #include "common/pinning.hpp"
-#include "perf/libraries/plugin_call.hpp"
 #include "experiment/launch/child_process.hpp"
-#include "perf/measure/forked_ranks.hpp"
 #include "experiment/launch/weft_path.hpp"
+#include "perf/libraries/plugin_call.hpp"
+#include "perf/measure/forked_ranks.hpp"
 
 namespace weft::tools::perf {
 namespace {

@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &found);
   const char *a = getenv("A"), *b = getenv("B");
-  printf("%d of %d, program %d in %s: A=%s B=%s", rank, size, found ? *number : -1, getcwd(folder, sizeof folder), a ? a : "", b ? b : "");
+  printf("%d of %d, program %d in %s: A=%s B=%s", rank, size, found ? *number : -1,
+         getcwd(folder, sizeof folder), a ? a : "", b ? b : "");
   for (int index = 1; index < argc; ++index) printf(" [%s]", argv[index]);
   printf("\n");
   MPI_Finalize();

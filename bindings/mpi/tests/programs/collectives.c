@@ -229,7 +229,8 @@ static void kept(void) {
     own_places[r] = r;
   }
   fill(2);
-  MPI_Allgatherv_init(sent, 1, pair, got, own_counts, own_places, pair, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Allgatherv_init(sent, 1, pair, got, own_counts, own_places, pair, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &request);
   memset(own_counts, 0x7f, sizeof own_counts);
   memset(own_places, 0x7f, sizeof own_places);
   MPI_Type_free(&pair);

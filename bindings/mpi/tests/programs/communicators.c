@@ -249,7 +249,8 @@ static void no_end_where_an_attribute_refuses(void) {
   MPI_Comm_free_keyval(&key);
 }
 
-/* Errors of calls on no communicator: the handler of MPI_COMM_WORLD learns of them where MPI_COMM_SELF has none. */
+/* Errors of calls on no communicator: the handler of MPI_COMM_WORLD learns of them where MPI_COMM_SELF has
+ * none. */
 static int refuse_copy(MPI_Comm from, int key, void* extra, void* in, void* out, int* flag) {
   (void)from;
   (void)key;
@@ -340,7 +341,8 @@ int main(int argc, char** argv) {
   no_copy_where_an_attribute_is_refused();
   errors_on_nothing();
   freed_with_messages();
-  if (getenv("WEFT_MPI_CHECK") == NULL) immediate_ones_count_apart(); /* MPI does not allow it, as the check says */
+  if (getenv("WEFT_MPI_CHECK") == NULL)
+    immediate_ones_count_apart(); /* MPI does not allow it, as the check says */
   MPI_Finalize();
   return 0;
 }

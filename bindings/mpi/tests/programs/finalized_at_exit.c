@@ -1,5 +1,6 @@
 /* ranks: 1 3
-   MPI_Finalize by a handler of exit that the program has registered before MPI_Init, as objects with static storage do. */
+   MPI_Finalize by a handler of exit that the program has registered before MPI_Init, as objects with static
+   storage do. */
 #include "check.h"
 
 static void finalize(void) {

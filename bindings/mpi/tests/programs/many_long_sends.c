@@ -1,5 +1,6 @@
 /* ranks: 2
-   The message that is received first is posted behind very many that their receiver has to ask for: long ones and synchronous ones. */
+   The message that is received first is posted behind very many that their receiver has to ask for: long ones
+   and synchronous ones. */
 #include "check.h"
 
 enum { kLong = 6000, kShort = 20000, kWords = 16 << 10, kBehind = 1, kFirst = 2, kWindow = 100 };
@@ -20,7 +21,8 @@ static void check_message(const int* received, int count, int number) {
 /* Both ranks send `many`, a multiple of kWindow, and one more, which is received first. */
 static void first_is_last(int many, int count, int is_synchronous, const int* sent, int* received) {
   MPI_Request window[kWindow];
-  for (int i = 0; i <= many; ++i) post(sent + i, count, is_synchronous, i == many ? kFirst : kBehind, &requests[i]);
+  for (int i = 0; i <= many; ++i)
+    post(sent + i, count, is_synchronous, i == many ? kFirst : kBehind, &requests[i]);
   MPI_Recv(received, count, MPI_INT, 1 - rank, kFirst, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   check_message(received, count, many);
   for (int i = 0; i < many; i += kWindow) {
@@ -35,7 +37,8 @@ static void first_is_last(int many, int count, int is_synchronous, const int* se
 /* As many receives wait as there were sends, and the one posted last gets its message first. */
 static void many_receives(const int* sent, int* received) {
   for (int i = 0; i <= kShort; ++i)
-    MPI_Irecv(received + i, 1, MPI_INT, 1 - rank, i == kShort ? kFirst : kBehind, MPI_COMM_WORLD, &requests[i]);
+    MPI_Irecv(received + i, 1, MPI_INT, 1 - rank, i == kShort ? kFirst : kBehind, MPI_COMM_WORLD,
+              &requests[i]);
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Send(sent + kShort, 1, MPI_INT, 1 - rank, kFirst, MPI_COMM_WORLD);
   MPI_Wait(&requests[kShort], MPI_STATUS_IGNORE);

@@ -11,7 +11,9 @@ static int *sent, *received;
 
 typedef int Collective(int count, int root);
 
-static int broadcast(int count, int root) { return MPI_Bcast(received, count, MPI_INT, root, MPI_COMM_WORLD); }
+static int broadcast(int count, int root) {
+  return MPI_Bcast(received, count, MPI_INT, root, MPI_COMM_WORLD);
+}
 static int reduce(int count, int root) {
   return MPI_Reduce(sent, received, count, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
 }
@@ -59,20 +61,25 @@ static const struct {
   Collective* call;
   int all;
 } collectives[] = {
-    {"Bcast", broadcast, 0},        {"Reduce", reduce, 0},
-    {"Gather", gather, 0},          {"Scatter", scatter, 0},
-    {"Scan", scan, 0},              {"Allreduce", all_reduce, 1},
-    {"Iallreduce", all_reduce_later, 1}, {"Allreduce in place", all_reduce_in_place, 1},
-    {"Allgather", all_gather, 1},   {"Alltoall", all_to_all, 1},
+    {"Bcast", broadcast, 0},
+    {"Reduce", reduce, 0},
+    {"Gather", gather, 0},
+    {"Scatter", scatter, 0},
+    {"Scan", scan, 0},
+    {"Allreduce", all_reduce, 1},
+    {"Iallreduce", all_reduce_later, 1},
+    {"Allreduce in place", all_reduce_in_place, 1},
+    {"Allgather", all_gather, 1},
+    {"Alltoall", all_to_all, 1},
     {"Reduce_scatter_block", reduce_scatter, 1},
 };
 
 static const struct {
   int most, other;
-} counts[] = {{10, 1},       {10, 20},       {10, 0},           {0, 10},         {2048, 4096},
-              {4096, 2048},  {1000, 40000},  {40000, 1000},     {20000, 40000},  {40000, 8192},
-              {8192, 40000}, {32768, 40000}, {4097, 4096},      {40000, 0},       {8192, 12000},
-              {12000, 8192}, {12000, 18000}, {18000, 12000},    {18000, 18001}};
+} counts[] = {{10, 1},       {10, 20},       {10, 0},        {0, 10},        {2048, 4096},
+              {4096, 2048},  {1000, 40000},  {40000, 1000},  {20000, 40000}, {40000, 8192},
+              {8192, 40000}, {32768, 40000}, {4097, 4096},   {40000, 0},     {8192, 12000},
+              {12000, 8192}, {12000, 18000}, {18000, 12000}, {18000, 18001}};
 
 static void check_errors(int which, int pair, int error) {
   int error_class = MPI_SUCCESS, told[kMostRanks], number = 0;
@@ -117,7 +124,8 @@ static void between_groups(void) {
 /* The root is not told, and goes on: what the others say to each other must not take its room for ever. */
 static void many_failures(void) {
   for (int round = 0; round < 3000; ++round) {
-    CHECK((MPI_Bcast(received, rank == 0 ? 10 : 20, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) == (rank != 0));
+    CHECK((MPI_Bcast(received, rank == 0 ? 10 : 20, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) ==
+          (rank != 0));
     if (round % 500 == 0) CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
   }
 }
@@ -148,8 +156,9 @@ static void neighbours(void) {
   MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
   for (int which = 0; which < 12; ++which) {
     const int count = pairs[which / 2][rank == 0], is_next = rank <= 1 || rank == ranks - 1;
-    const int error = which % 2 == 0 ? MPI_Neighbor_alltoall(sent, count, MPI_INT, received, count, MPI_INT, ring)
-                                     : MPI_Neighbor_allgather(sent, count, MPI_INT, received, count, MPI_INT, ring);
+    const int error = which % 2 == 0
+                          ? MPI_Neighbor_alltoall(sent, count, MPI_INT, received, count, MPI_INT, ring)
+                          : MPI_Neighbor_allgather(sent, count, MPI_INT, received, count, MPI_INT, ring);
     CHECK((error != MPI_SUCCESS) == is_next);
   }
   CHECK(MPI_Barrier(ring) == MPI_SUCCESS);

@@ -1,6 +1,6 @@
 /* ranks: 1 2
-   Partitioned communication: partitions of both sides that differ, datatypes whose elements they cut, empty ones, requests
-   that are started before the other side has prepared its own, and what is refused. */
+   Partitioned communication: partitions of both sides that differ, datatypes whose elements they cut, empty
+   ones, requests that are started before the other side has prepared its own, and what is refused. */
 #include "check.h"
 
 static int peer;
@@ -11,7 +11,8 @@ static int class_of(int code) {
   return class;
 }
 
-/* `total` integers in `sent` partitions here, and in `received` there; the receiver's integers lie `stride` apart. */
+/* `total` integers in `sent` partitions here, and in `received` there; the receiver's integers lie `stride`
+ * apart. */
 static void cut(int total, int sent, int received, int stride) {
   int* out = malloc(sizeof(int) * (size_t)(total + 1));
   int* in = malloc(sizeof(int) * (size_t)(total * stride + 1));
@@ -20,7 +21,8 @@ static void cut(int total, int sent, int received, int stride) {
   MPI_Status statuses[2];
   MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)(stride * (int)sizeof(int)), &spaced);
   MPI_Type_commit(&spaced);
-  MPI_Precv_init(in, received, total / received, spaced, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(in, received, total / received, spaced, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL,
+                 &requests[0]);
   MPI_Psend_init(out, sent, total / sent, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
   MPI_Type_free(&spaced);
   for (int round = 0; round < 3; ++round) {
@@ -110,7 +112,8 @@ static void empty_and_late(void) {
   MPI_Request_free(&receive);
 }
 
-/* Each receive is that of one send, also where both are freed before the message that announces the send has come. */
+/* Each receive is that of one send, also where both are freed before the message that announces the send has
+ * come. */
 static void freed_before_the_other_side(void) {
   int in = -1, out = 7;
   MPI_Request receive, send;
@@ -135,9 +138,12 @@ static void refused(void) {
   int in[2], out[4] = {0};
   MPI_Request send, receive;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  CHECK(class_of(MPI_Precv_init(in, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &receive)) == MPI_ERR_RANK);
-  CHECK(class_of(MPI_Precv_init(in, 1, 1, MPI_INT, peer, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL, &receive)) == MPI_ERR_TAG);
-  CHECK(class_of(MPI_Psend_init(out, 1, -1, MPI_INT, peer, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &send)) == MPI_ERR_COUNT);
+  CHECK(class_of(MPI_Precv_init(in, 1, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                &receive)) == MPI_ERR_RANK);
+  CHECK(class_of(MPI_Precv_init(in, 1, 1, MPI_INT, peer, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                &receive)) == MPI_ERR_TAG);
+  CHECK(class_of(MPI_Psend_init(out, 1, -1, MPI_INT, peer, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &send)) ==
+        MPI_ERR_COUNT);
   MPI_Psend_init(out, 2, 2, MPI_INT, peer, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
   MPI_Precv_init(in, 1, 2, MPI_INT, peer, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
   CHECK(class_of(MPI_Pready(0, send)) == MPI_ERR_REQUEST);

@@ -67,7 +67,8 @@ static void modes(void) {
   CHECK(value == before);
 }
 
-/* A synchronous send has not ended before its receive is posted, which the next rank does when it is told to. */
+/* A synchronous send has not ended before its receive is posted, which the next rank does when it is told to.
+ */
 static void synchronous(void) {
   int value = rank, got = -1, flag = 0, go = 1;
   MPI_Request request;

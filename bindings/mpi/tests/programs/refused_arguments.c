@@ -1,6 +1,6 @@
 /* ranks: 2 4
-   Arguments that are refused with a class of MPI, and leave the communicator as it was: buffers that are one, null pointers,
-   grids that are too large. */
+   Arguments that are refused with a class of MPI, and leave the communicator as it was: buffers that are one,
+   null pointers, grids that are too large. */
 #include "check.h"
 
 enum { kCount = 2 };
@@ -29,14 +29,16 @@ static void one_buffer(void) {
   REFUSED(MPI_ERR_BUFFER, MPI_Allgather(own, kCount, MPI_INT, values, kCount, MPI_INT, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Allgatherv(own, kCount, MPI_INT, values, counts, offsets, MPI_INT, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Alltoall(values, kCount, MPI_INT, values, kCount, MPI_INT, all));
-  REFUSED(MPI_ERR_BUFFER, MPI_Alltoallv(values, counts, offsets, MPI_INT, values, counts, offsets, MPI_INT, all));
+  REFUSED(MPI_ERR_BUFFER,
+          MPI_Alltoallv(values, counts, offsets, MPI_INT, values, counts, offsets, MPI_INT, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Alltoallw(values, counts, offsets, types, values, counts, offsets, types, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Reduce_scatter(values, values, counts, MPI_INT, MPI_SUM, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Reduce_scatter_block(values, values, kCount, MPI_INT, MPI_SUM, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Scan(values, values, kCount, MPI_INT, MPI_SUM, all));
   REFUSED(MPI_ERR_BUFFER, MPI_Exscan(values, values, kCount, MPI_INT, MPI_SUM, all));
   MPI_Request request;
-  REFUSED(MPI_ERR_BUFFER, MPI_Ialltoallv(values, counts, offsets, MPI_INT, values, counts, offsets, MPI_INT, all, &request));
+  REFUSED(MPI_ERR_BUFFER,
+          MPI_Ialltoallv(values, counts, offsets, MPI_INT, values, counts, offsets, MPI_INT, all, &request));
   REFUSED(MPI_ERR_BUFFER, MPI_Iallgather(own, kCount, MPI_INT, values, kCount, MPI_INT, all, &request));
 }
 

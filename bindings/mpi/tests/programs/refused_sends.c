@@ -1,6 +1,7 @@
 /* ranks: 3
-   A send that is refused when it is first posted, since as many operations are under way as there may be, can be cancelled as others
-   can. Broadcasts to a rank that does not call them yet take the room: unlike sends of the program, they cannot be cancelled. */
+   A send that is refused when it is first posted, since as many operations are under way as there may be, can
+   be cancelled as others can. Broadcasts to a rank that does not call them yet take the room: unlike sends of
+   the program, they cannot be cancelled. */
 #include "check.h"
 
 enum { kRoom = 64, kLarge = 64 << 10, kTag = 5 };

@@ -103,7 +103,8 @@ static void cancelled_sends(void) {
       CHECK(flag);
       if (form == 2) MPI_Request_free(&request);
       /* Nothing of it is there. */
-      MPI_Sendrecv(&rank, 1, MPI_INT, next_rank, 8, &token, 1, MPI_INT, before, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&rank, 1, MPI_INT, next_rank, 8, &token, 1, MPI_INT, before, 8, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
       MPI_Barrier(MPI_COMM_WORLD);
       MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
       CHECK(!flag);

@@ -1,5 +1,6 @@
 /* ranks: 1 3
-   Sessions without MPI_Init: process sets, communicators and intercommunicators of groups, error handlers, buffers. */
+   Sessions without MPI_Init: process sets, communicators and intercommunicators of groups, error handlers,
+   buffers. */
 #include "check.h"
 
 static int called;
@@ -31,8 +32,10 @@ static void process_sets(MPI_Session session) {
   }
   MPI_Group group;
   called = 0;
-  CHECK(class_of(MPI_Group_from_session_pset(session, "weft://nothing", &group)) == MPI_ERR_ARG && called == 1);
-  CHECK(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count, &length, name)) == MPI_ERR_ARG && called == 2);
+  CHECK(class_of(MPI_Group_from_session_pset(session, "weft://nothing", &group)) == MPI_ERR_ARG &&
+        called == 1);
+  CHECK(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, count, &length, name)) == MPI_ERR_ARG &&
+        called == 2);
 }
 
 static void ring(MPI_Comm comm) {
@@ -68,8 +71,8 @@ static void two_sides(MPI_Group all) {
   const int side = rank == 0 ? 0 : 1;
   /* The remote group counts on the leader only. */
   MPI_Group others = rank < 2 ? sides[1 - side] : MPI_GROUP_NULL;
-  CHECK(MPI_Intercomm_create_from_groups(sides[side], 0, others, 0, "two sides", MPI_INFO_NULL, MPI_ERRORS_RETURN,
-                                         &between) == MPI_SUCCESS);
+  CHECK(MPI_Intercomm_create_from_groups(sides[side], 0, others, 0, "two sides", MPI_INFO_NULL,
+                                         MPI_ERRORS_RETURN, &between) == MPI_SUCCESS);
   MPI_Comm_remote_size(between, &remote);
   CHECK(remote == (side == 0 ? ranks - 1 : 1));
   int root = side == 0 ? MPI_ROOT : 0;
@@ -120,13 +123,15 @@ int main(void) {
     CHECK(MPI_Group_from_session_pset(one, "mpi://WORLD", &all) == MPI_SUCCESS);
     CHECK(MPI_Group_from_session_pset(other, "mpi://self", &self) == MPI_SUCCESS);
     /* A handle in place of the address of one. */
-    CHECK(class_of(MPI_Group_from_session_pset(other, "mpi://self", (MPI_Group*)MPI_GROUP_NULL)) == MPI_ERR_ARG);
+    CHECK(class_of(MPI_Group_from_session_pset(other, "mpi://self", (MPI_Group*)MPI_GROUP_NULL)) ==
+          MPI_ERR_ARG);
     MPI_Group_rank(all, &rank);
     MPI_Group_size(all, &ranks);
     process_sets(one);
 
     CHECK(MPI_Comm_create_from_group(all, "a ring", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) == MPI_SUCCESS);
-    CHECK(MPI_Comm_create_from_group(self, "a ring", MPI_INFO_NULL, MPI_ERRORS_RETURN, &alone) == MPI_SUCCESS);
+    CHECK(MPI_Comm_create_from_group(self, "a ring", MPI_INFO_NULL, MPI_ERRORS_RETURN, &alone) ==
+          MPI_SUCCESS);
     attributes(comm);
     ring(comm);
     ring(alone);
@@ -134,7 +139,8 @@ int main(void) {
     /* Without a member of it: the error handler of what is not made learns of it. */
     MPI_Group_difference(all, self, &rest);
     if (ranks > 1)
-      CHECK(class_of(MPI_Comm_create_from_group(rest, "rest", MPI_INFO_NULL, MPI_ERRORS_RETURN, &left)) == MPI_ERR_GROUP);
+      CHECK(class_of(MPI_Comm_create_from_group(rest, "rest", MPI_INFO_NULL, MPI_ERRORS_RETURN, &left)) ==
+            MPI_ERR_GROUP);
     if (ranks > 1) two_sides(all);
     MPI_Group_free(&all);
     MPI_Group_free(&self);

@@ -1,8 +1,8 @@
 /* ranks: 2 4
-   Several threads of each rank at once: receives and matched probes of any source and tag, communicators that are made and freed,
-   collectives and waits on each thread's own communicator. */
-#include "check.h"
+   Several threads of each rank at once: receives and matched probes of any source and tag, communicators that
+   are made and freed, collectives and waits on each thread's own communicator. */
 #include <pthread.h>
+#include "check.h"
 
 enum { kThreads = 4, kMessages = 200, kRounds = 20 };
 
@@ -44,7 +44,8 @@ static void* wildcards(void* argument) {
   MPI_Request requests[kMessages];
   for (int i = 0; i < kMessages; ++i) {
     values[i] = rank * 1000 + i;
-    MPI_Isend(&values[i], 1, MPI_INT, (rank + i) % ranks, thread * kMessages + i, MPI_COMM_WORLD, &requests[i]);
+    MPI_Isend(&values[i], 1, MPI_INT, (rank + i) % ranks, thread * kMessages + i, MPI_COMM_WORLD,
+              &requests[i]);
   }
   for (int i = 0; i < kMessages; ++i) CHECK(take((i + thread) % 2) < kThreads * kMessages);
   MPI_Waitall(kMessages, requests, MPI_STATUSES_IGNORE);

@@ -1,6 +1,6 @@
 /* ranks: 2
-   Communicators that are made until there are no more fail on all members, by each way to make them; when they have been freed
-   there are as many again. */
+   Communicators that are made until there are no more fail on all members, by each way to make them; when
+   they have been freed there are as many again. */
 #include "check.h"
 
 enum { kMost = 100000 };
@@ -16,7 +16,9 @@ static int duplicate_later(int index) {
   return late_error;
 }
 /* One of a single rank in turn: the others fail with it. */
-static int split(int index) { return MPI_Comm_split(MPI_COMM_WORLD, index % ranks == rank ? 0 : MPI_UNDEFINED, 0, &made[index]); }
+static int split(int index) {
+  return MPI_Comm_split(MPI_COMM_WORLD, index % ranks == rank ? 0 : MPI_UNDEFINED, 0, &made[index]);
+}
 
 static void make_all(int (*make)(int index)) {
   int count = 0, error_class = MPI_SUCCESS;

@@ -1,5 +1,6 @@
 /* ranks: 1 2
-   The tool interface: in use before, beside and behind MPI; nothing to show; failures reach no error handler. */
+   The tool interface: in use before, beside and behind MPI; nothing to show; failures reach no error handler.
+ */
 #include "check.h"
 
 static void nothing_to_show(void) {
@@ -13,7 +14,8 @@ static void nothing_to_show(void) {
   CHECK(MPI_T_cvar_get_num(NULL) == MPI_T_ERR_INVALID);
   CHECK(MPI_T_cvar_get_index("none", &number) == MPI_T_ERR_INVALID_NAME);
   CHECK(MPI_T_pvar_get_index("none", MPI_T_PVAR_CLASS_COUNTER, &number) == MPI_T_ERR_INVALID_NAME);
-  CHECK(MPI_T_cvar_get_info(0, NULL, &name_length, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_T_ERR_INVALID_INDEX);
+  CHECK(MPI_T_cvar_get_info(0, NULL, &name_length, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
+        MPI_T_ERR_INVALID_INDEX);
   MPI_T_cvar_handle control;
   CHECK(MPI_T_cvar_handle_alloc(0, NULL, &control, &count) == MPI_T_ERR_INVALID_INDEX);
 }

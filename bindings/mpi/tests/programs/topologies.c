@@ -50,7 +50,8 @@ static void grid(void) {
 
 /* The factors that lie nearest, and a grid without dimensions, which has one rank. */
 static void balance(void) {
-  const int cases[][6] = {{72, 2, 9, 8, 0, 0}, {180, 2, 15, 12, 0, 0}, {240, 3, 8, 6, 5, 0}, {1 << 16, 4, 16, 16, 16, 16}};
+  const int cases[][6] = {
+      {72, 2, 9, 8, 0, 0}, {180, 2, 15, 12, 0, 0}, {240, 3, 8, 6, 5, 0}, {1 << 16, 4, 16, 16, 16, 16}};
   for (int i = 0; i < 4; ++i) {
     int sizes[4] = {0};
     MPI_Dims_create(cases[i][0], cases[i][1], sizes);

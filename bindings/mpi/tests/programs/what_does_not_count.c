@@ -1,5 +1,6 @@
 /* ranks: 1 3
-   Arguments of collectives that do not count on a rank may be anything: a datatype that never was one, null pointers for arrays. */
+   Arguments of collectives that do not count on a rank may be anything: a datatype that never was one, null
+   pointers for arrays. */
 #include "check.h"
 
 enum { kMost = 8 };
@@ -13,13 +14,13 @@ static void finish(MPI_Request* request, int is_persistent) {
 }
 
 /* Calls one form of a collective: the one that waits, the immediate one, the persistent one. */
-#define IN_FORM(form, name, ...)                                                   \
-  do {                                                                             \
-    MPI_Request request;                                                           \
-    if ((form) == 0) MPI_##name(__VA_ARGS__, comm);                                \
-    if ((form) == 1) MPI_I##name##_of(__VA_ARGS__, comm, &request);                \
+#define IN_FORM(form, name, ...)                                                    \
+  do {                                                                              \
+    MPI_Request request;                                                            \
+    if ((form) == 0) MPI_##name(__VA_ARGS__, comm);                                 \
+    if ((form) == 1) MPI_I##name##_of(__VA_ARGS__, comm, &request);                 \
     if ((form) == 2) MPI_##name##_init(__VA_ARGS__, comm, MPI_INFO_NULL, &request); \
-    if ((form) > 0) finish(&request, (form) == 2);                                 \
+    if ((form) > 0) finish(&request, (form) == 2);                                  \
   } while (0)
 #define MPI_IGather_of MPI_Igather
 #define MPI_IGatherv_of MPI_Igatherv

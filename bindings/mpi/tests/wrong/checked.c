@@ -15,7 +15,10 @@ static void other_type(void) {
     MPI_Recv(&number, 1, MPI_FLOAT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* other type */
 }
 static void other_structure(void) {
-  struct { int key; double weight; } pair = {1, 2};
+  struct {
+    int key;
+    double weight;
+  } pair = {1, 2};
   const int lengths[] = {1, 1};
   const MPI_Aint at[] = {0, 8};
   const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE};
@@ -88,16 +91,22 @@ static void receive_buffer_changed(void) {
   }
 }
 static void overlapping_receives(void) {
-  MPI_Irecv(values, 32, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &requests[0]); /* one receive */
+  MPI_Irecv(values, 32, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &requests[0]);      /* one receive */
   MPI_Irecv(values + 30, 32, MPI_INT, 1 - rank, 6, MPI_COMM_WORLD, &requests[1]); /* and another */
 }
 static void same_buffer(void) {
-  MPI_Sendrecv(values, 4, MPI_INT, 1 - rank, 5, values, 4, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* one buffer */
+  const MPI_Comm all = MPI_COMM_WORLD;
+  const int peer = 1 - rank;
+  MPI_Status status;
+  MPI_Sendrecv(values, 4, MPI_INT, peer, 5, values, 4, MPI_INT, peer, 5, all, &status); /* one buffer */
 }
 static void different_roots(void) { MPI_Bcast(&value, 1, MPI_INT, rank, MPI_COMM_WORLD); }
-static void different_counts(void) { MPI_Allreduce(values, values + 32, 1 + rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void different_counts(void) {
+  MPI_Allreduce(values, values + 32, 1 + rank, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+}
 static void different_types(void) {
-  MPI_Allgather(values, 1, rank == 0 ? MPI_INT : MPI_FLOAT, values + 32, 1, rank == 0 ? MPI_INT : MPI_FLOAT, MPI_COMM_WORLD);
+  MPI_Allgather(values, 1, rank == 0 ? MPI_INT : MPI_FLOAT, values + 32, 1, rank == 0 ? MPI_INT : MPI_FLOAT,
+                MPI_COMM_WORLD);
 }
 static void different_operations(void) {
   MPI_Allreduce(values, values + 32, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);

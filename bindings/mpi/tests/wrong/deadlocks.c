@@ -75,11 +75,16 @@ static const struct {
   const char* name;
   void (*run)(void);
 } programs[] = {
-    {"each_receives_first", each_receives_first}, {"each_sends_synchronously", each_sends_synchronously},
-    {"each_sends_much", each_sends_much},         {"ring_of_receives", ring_of_receives},
-    {"wrong_tag", wrong_tag},                     {"message_that_nobody_sends", message_that_nobody_sends},
-    {"collective_without_one", collective_without_one}, {"two_collectives", two_collectives},
-    {"group_without_one", group_without_one},     {"sides_without_one", sides_without_one},
+    {"each_receives_first", each_receives_first},
+    {"each_sends_synchronously", each_sends_synchronously},
+    {"each_sends_much", each_sends_much},
+    {"ring_of_receives", ring_of_receives},
+    {"wrong_tag", wrong_tag},
+    {"message_that_nobody_sends", message_that_nobody_sends},
+    {"collective_without_one", collective_without_one},
+    {"two_collectives", two_collectives},
+    {"group_without_one", group_without_one},
+    {"sides_without_one", sides_without_one},
     {"neighbours_without_one", neighbours_without_one},
 };
 

@@ -222,7 +222,8 @@ class MatchTable {
   [[nodiscard]] static bool holds_first(const Bucket& home, const MatchKey& key) noexcept;
   [[nodiscard]] Position find(Bucket& home, MatchKey key) const noexcept;
   [[nodiscard]] Position find_room(Bucket& home, Answer& refusal) noexcept;
-  static void link(const Position& position, Link* oldest, Link& added, Side side, const MatchKey& key) noexcept;
+  static void link(const Position& position, Link* oldest, Link& added, Side side,
+                   const MatchKey& key) noexcept;
   static void append(Link& oldest, Link& added) noexcept;
   [[nodiscard]] Record* take_oldest(Bucket& home, const Position& position) noexcept;
   [[nodiscard]] Record* take_further(Bucket& home, Position position) noexcept;

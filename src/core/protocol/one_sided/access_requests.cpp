@@ -51,7 +51,8 @@ AccessRequest* AccessRequests::take(const OneSidedAccess& access, const AccessOr
   }
   request.update = access.update;
   request.options = access.options;
-  context_.trace(TraceEvent::Phase::begin, traced_name(access.operation), access.peer, access.size, request.index);
+  context_.trace(TraceEvent::Phase::begin, traced_name(access.operation), access.peer, access.size,
+                 request.index);
   request.sent = 0;
   request.piece = access.operation == Operation::get ? sizes_.get : sizes_.put;
   counts_.outstanding.fetch_add(1, std::memory_order_relaxed);

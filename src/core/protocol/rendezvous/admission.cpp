@@ -104,10 +104,12 @@ bool Admission::find_memory(Incoming& incoming) noexcept {
   Completion* completion = context_.exposures.find(incoming.word);
   if (completion == nullptr) {
     if (!context_.exposures.drops_late(incoming.word)) {
-      const std::uint64_t count = context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
+      const std::uint64_t count =
+          context_.counters.refused_handles.fetch_add(1, std::memory_order_relaxed) + 1;
       if (is_reported(count))
         context_.log.warn("refused a large message from rank " + std::to_string(incoming.peer) +
-                          ": its handle is stale, withdrawn or forged (" + std::to_string(count) + " so far)");
+                          ": its handle is stale, withdrawn or forged (" + std::to_string(count) +
+                          " so far)");
     }
     incoming.state.store(Incoming::State::answering, std::memory_order_relaxed);
     return true;

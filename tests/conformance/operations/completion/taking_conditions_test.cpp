@@ -28,8 +28,7 @@ class HoldsOnce {
 
 // Each evaluation of a wait that never spins comes from another place in it: before the first poll, between
 // polls, before a park, after one. The later ones are those of a wait that spins.
-const std::vector<AttributeSetting> kParksAtOnce = {
-    {"spin", "0"}, {"yield", "1"}, {"park_timeout", "0.001"}};
+const std::vector<AttributeSetting> kParksAtOnce = {{"spin", "0"}, {"yield", "1"}, {"park_timeout", "0.001"}};
 constexpr int kPlaces = 12;
 constexpr int kSpun = 300;
 

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "common/pinning.hpp"
+#include "experiment/launch/weft_path.hpp"
 #include "perf/libraries/weft/weft_rounds.hpp"
 #include "perf/measure/idle_strategy.hpp"
-#include "experiment/launch/weft_path.hpp"
 #include "perf/workloads/sends_and_receives.hpp"
 
 namespace weft::tools::perf {
