@@ -11,7 +11,8 @@ namespace weft::mpi {
 /// are.
 ///
 /// The first piece is shorter than the others, and has a length of its own for each number of pieces, an odd
-/// one: ranks that have passed different counts find another length in it, or have as many pieces.
+/// one: ranks that have passed different counts find another length in it, or have as many pieces; unless
+/// one of them sends just that many bytes whole.
 class CutMessage {
  public:
   /// More would take longer than the round trip.
