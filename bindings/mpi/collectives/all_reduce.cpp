@@ -31,7 +31,7 @@ struct PowerOfTwo {
 /// Recursive doubling: all combine all values, in the order of ranks.
 Task reduce_by_doubling(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
                         Op operation) {
-  Exchange exchange(channel);
+  Exchange exchange(channel, Exchange::Traffic::both_ways);
   const int rank = channel.rank();
   const PowerOfTwo ranks(channel);
   Scratch scratch(type, count);
@@ -71,7 +71,7 @@ Task reduce_by_doubling(Channel channel, const void* sent, void* received, MPI_C
 /// comes back in the opposite order.
 Task reduce_by_shares(Channel channel, const void* sent, void* received, MPI_Count count, Type type,
                       Op operation) {
-  Exchange exchange(channel);
+  Exchange exchange(channel, Exchange::Traffic::both_ways);
   const int rank = channel.rank();
   const PowerOfTwo ranks(channel);
   const void* own = is_in_place(sent) ? received : sent;

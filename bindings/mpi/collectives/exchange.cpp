@@ -145,7 +145,7 @@ CutMessage Exchange::cut_of(MPI_Count count, const Datatype& type, int member) c
   const MPI_Count bytes = count * type.size;
   if (bytes <= algorithms::kSegmentBytes) return {bytes, 0};
   if (channel_.is_of_neighbours()) return {bytes, 0};
-  return cut_message(bytes, channel_.communicator.peer(member));
+  return cut_message(bytes, channel_.communicator.peer(member), traffic_ == Traffic::both_ways);
 }
 
 void Exchange::copy(const Datatype& from_type, MPI_Count from_count, const void* from,

@@ -60,7 +60,14 @@ using Op = Held<Reduction>;
 /// rank's messages in the same collective fails as well then.
 class Exchange final : public RequestOwner {
  public:
-  explicit Exchange(const Channel& channel) noexcept : channel_(channel) {}
+  enum class Traffic : std::uint8_t {
+    one_way,
+    both_ways,  // of two ranks at a time, each sends to the other, and goes on when it has the other's
+                // message
+  };
+
+  explicit Exchange(const Channel& channel, Traffic traffic = Traffic::one_way) noexcept
+      : channel_(channel), traffic_(traffic) {}
 
   void send(const void* buffer, MPI_Count count, Datatype& type, int to, int tag_offset = 0);
   void receive(void* buffer, MPI_Count count, Datatype& type, int from, int tag_offset = 0);
@@ -113,6 +120,7 @@ class Exchange final : public RequestOwner {
   [[nodiscard]] bool has_told() const noexcept { return has_failed() && !channel_.is_of_neighbours(); }
 
   const Channel channel_;
+  const Traffic traffic_;
   std::atomic<int> pending_{1};  // and the coroutine itself, so that it is not resumed before it waits
   std::atomic<int> error_{MPI_SUCCESS};
   std::coroutine_handle<> waiting_;

@@ -45,7 +45,9 @@ class CutMessage {
   int pieces_ = 1;
 };
 
-/// The message of a collective of `bytes` to or from a rank of the job.
-[[nodiscard]] CutMessage cut_message(std::int64_t bytes, int rank);
+/// The message of a collective of `bytes` to or from a rank of the job. `is_both_ways`: both ranks send such
+/// a message at the same time. Through shared memory others go whole: what one rank sends behind the other
+/// flows without a round trip for each.
+[[nodiscard]] CutMessage cut_message(std::int64_t bytes, int rank, bool is_both_ways);
 
 }  // namespace weft::mpi

@@ -36,12 +36,17 @@ std::vector<AttributeSetting> settings() {
   return all;
 }
 
-World::Streams streams_of(const Runtime& runtime) {
+World::Way way_of(std::string_view network) {
+  if (network == "shm") return World::Way::shared_memory;
+  return network == "tcp" ? World::Way::stream : World::Way::other;
+}
+World::Way way_within_host(const Runtime& runtime) {
   const std::string_view network = runtime.network();
-  if (network == "tcp") return World::Streams::everywhere;
-  if (network == "mixed" && runtime.attribute("remote_network") == std::string_view("tcp"))
-    return World::Streams::between_hosts;
-  return World::Streams::none;
+  return way_of(network == "mixed" ? "shm" : network);
+}
+World::Way way_between_hosts(const Runtime& runtime) {
+  const std::string_view network = runtime.network();
+  return way_of(network == "mixed" ? runtime.attribute("remote_network") : network);
 }
 
 }  // namespace
@@ -50,7 +55,8 @@ World::World()
     : runtime({.attributes = settings(), .name = "weft-mpi"}),
       engine(runtime, {.id = kEngine, .order = MatchOrder::ordered}),
       endpoint(runtime),
-      streams(streams_of(runtime)),
+      way_within_host(mpi::way_within_host(runtime)),
+      way_between_hosts(mpi::way_between_hosts(runtime)),
       packet_bytes(runtime.device_limits().packet_bytes) {}
 
 }  // namespace weft::mpi

@@ -13,15 +13,15 @@ namespace weft::mpi {
 
 /// weft's objects behind MPI: one device and one ordered engine for all communicators and threads.
 struct World {
-  /// Which ranks a byte stream carries messages to.
-  enum class Streams : std::uint8_t { none, between_hosts, everywhere };
+  /// What carries messages to a rank.
+  enum class Way : std::uint8_t { shared_memory, stream, other };
 
   World();
 
   Runtime runtime;
   MatchingEngine engine;
   Endpoint endpoint;
-  const Streams streams;
+  const Way way_within_host, way_between_hosts;
   const std::size_t packet_bytes;
   std::thread::id main_thread = std::this_thread::get_id();
 };
