@@ -59,7 +59,7 @@ Task reduce_whole(Channel channel, const void* own, void* received, MPI_Count co
 Task reduce_segments(Channel channel, const void* own, void* received, MPI_Count count, Type type,
                      Op operation, int top) {
   const Tree tree(channel, top);
-  const algorithms::Segments cut(type, count);
+  const algorithms::Segments cut(type, count, algorithms::reduced_segment_bytes(world->way_between_hosts));
   Exchange first(channel), second(channel);
   const auto exchange = [&](MPI_Count segment) -> Exchange& { return segment % 2 == 0 ? first : second; };
   const bool in_received = tree.is_root() && own != received;  // the first child's values go there

@@ -18,8 +18,9 @@ Task scan_by_chain(Channel channel, const void* sent, void* received, MPI_Count 
   const int rank = channel.rank();
   const bool has_above = rank + 1 < channel.size(), in_place = is_in_place(sent);
   if (!is_exclusive && !in_place) copy_elements(type, count, sent, type, count, received);
-  const algorithms::Segments cut = algorithms::may_be_cut(operation, type) ? algorithms::Segments(type, count)
-                                                                           : algorithms::Segments(count);
+  const algorithms::Segments cut = algorithms::may_be_cut(operation, type)
+                                       ? algorithms::Segments(type, count, algorithms::kSegmentBytes)
+                                       : algorithms::Segments(count);
   // Inclusive: the ranks below arrive here. Exclusive: what goes on is made here, unless it is made where
   // this rank's own values lie, and the ranks below arrive here then.
   Scratch scratch(type, rank == 0 ? 0 : count);
