@@ -75,6 +75,12 @@ class Segments {
 [[nodiscard]] inline bool scans_by_chain(int ranks, MPI_Count bytes, bool is_cut) noexcept {
   return ranks <= 8 || (is_cut && bytes > kSegmentBytes);
 }
+/// How many ranks one level of a broadcast's tree multiplies: through shared memory receivers copy long
+/// messages themselves, and each level less is one wait for a rank that may not be running. Whatever the
+/// bytes are: ranks that have passed other counts find out by the same messages.
+[[nodiscard]] inline int broadcast_radix(int ranks, World::Way way) noexcept {
+  return way == World::Way::shared_memory && ranks > 4 ? 8 : 2;
+}
 /// Steps that double their distance: both ranks of a pair exchange, neighbours first, which mostly share a
 /// host; else, where that does not come out even, each gets from one side and gives to the other.
 [[nodiscard]] inline bool goes_in_pairs(int ranks) noexcept { return (ranks & (ranks - 1)) == 0; }

@@ -4,6 +4,8 @@
 #include "bindings/mpi/collectives/inter.hpp"
 #include "bindings/mpi/collectives/intra.hpp"
 
+#include <algorithm>
+
 namespace weft::mpi {
 
 Task disseminate(Channel channel) {
@@ -20,15 +22,18 @@ Task disseminate(Channel channel) {
 Task broadcast(Channel channel, void* buffer, MPI_Count count, Type type, int root) {
   Exchange exchange(channel);
   const int size = channel.size(), place = (channel.rank() - root + size) % size;
-  int mask = 1;
-  for (; mask < size; mask *= 2)
-    if ((place & mask) != 0) {
-      exchange.receive(buffer, count, type, (place - mask + root) % size);
+  // A tree by the digits of the distance to the root: of the parent's the lowest that is not 0 is 0.
+  const int radix = algorithms::broadcast_radix(size, world->way_between_hosts);
+  int unit = 1;
+  for (; unit < size; unit *= radix)
+    if (const int digit = place / unit % radix; digit != 0) {
+      exchange.receive(buffer, count, type, (place - digit * unit + root) % size);
       co_await exchange;
       break;
     }
-  for (mask /= 2; mask > 0; mask /= 2)
-    if (place + mask < size) exchange.send(buffer, count, type, (place + mask + root) % size);
+  for (unit /= radix; unit > 0; unit /= radix)
+    for (int child = place + unit; child < std::min(place + radix * unit, size); child += unit)
+      exchange.send(buffer, count, type, (child + root) % size);
   co_await exchange;
 }
 
