@@ -70,6 +70,10 @@ class Segments {
 [[nodiscard]] inline bool sends_blocks_to_owners(int ranks, MPI_Count total_bytes) noexcept {
   return ranks == 2 || total_bytes >= MPI_Count{16} << 10;
 }
+/// One block after the other, where all of them together would not stay in a cache.
+[[nodiscard]] inline bool combines_in_steps(int ranks, MPI_Count total_bytes) noexcept {
+  return ranks > 2 && total_bytes > MPI_Count{2} << 20;
+}
 /// A chain of ranks, through which the segments of a long vector follow each other where it may be cut; else
 /// distances that double: fewer steps, more messages and work.
 [[nodiscard]] inline bool scans_by_chain(int ranks, MPI_Count bytes, bool is_cut) noexcept {

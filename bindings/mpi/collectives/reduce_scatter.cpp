@@ -60,6 +60,45 @@ Task combine_at_owners(Channel channel, const void* own, void* received, Blocks 
   copy_elements(type, count, values_of(size - 1), type, count, received);
 }
 
+/// Step by step from the rank below to the one above, further away each time: the next block is on its way
+/// while one is combined. Of all blocks only two are held.
+Task combine_in_steps(Channel channel, const void* own, void* received, Blocks blocks, Type type,
+                      Op operation) {
+  const int own_rank = channel.rank(), size = channel.size();
+  const MPI_Count count = blocks.count_of(own_rank);
+  MPI_Count own_offset = 0;
+  for (int rank = 0; rank < own_rank; ++rank) own_offset += blocks.count_of(rank);
+  MPI_Count next_offset = own_offset + count;
+  Exchange odd(channel), even(channel);
+  const auto exchange = [&](int step) -> Exchange& { return step % 2 == 0 ? even : odd; };
+  Scratch odd_values(type, count), even_values(type, count), in_place(type, own == received ? count : 0);
+  const auto values = [&](int step) { return (step % 2 == 0 ? even_values : odd_values).get(); };
+  // Where a list of counts says that a block has no bytes, it does not travel.
+  const auto has_message = [&](int rank) { return blocks.counts.is_null() || blocks.count_of(rank) > 0; };
+  const auto post = [&](int step) {
+    if (step >= size) return;
+    const int from = (own_rank - step + size) % size, to = (own_rank + step) % size;
+    if (has_message(own_rank)) exchange(step).receive(values(step), count, type, from);
+    if (to == 0) next_offset = 0;
+    if (has_message(to)) exchange(step).send(element(own, next_offset, type), blocks.count_of(to), type, to);
+    next_offset += blocks.count_of(to);
+  };
+  void* const sum = own == received ? in_place.get() : received;
+  post(1);
+  copy_elements(type, count, element(own, own_offset, type), type, count, sum);
+  for (int step = 1; step < size && !odd.has_failed() && !even.has_failed(); ++step) {
+    post(step + 1);
+    co_await exchange(step).settled();
+    if (!exchange(step).has_failed()) operation->apply(values(step), sum, count, type);
+  }
+  co_await odd.settled();
+  co_await even.settled();
+  odd.check();
+  even.check();
+  // In place, a block that others wait for may have lain here until now.
+  if (sum != received) copy_elements(type, count, sum, type, count, received);
+}
+
 Task reduce_to_owners(const Channel& channel, const void* sent, void* received, const Blocks& blocks,
                       Datatype& type, Reduction& operation) {
   MPI_Count total = 0;
@@ -74,6 +113,9 @@ Task reduce_to_owners(const Channel& channel, const void* sent, void* received, 
   if (channel.communicator.is_inter())
     return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
   const void* const own = is_in_place(sent) ? received : sent;
+  if (algorithms::may_be_cut(operation, type) &&
+      algorithms::combines_in_steps(channel.size(), total * type.size))
+    return combine_in_steps(channel, own, received, blocks, type, operation);
   if (algorithms::sends_blocks_to_owners(channel.size(), total * type.size))
     return combine_at_owners(channel, own, received, blocks, type, operation);
   return reduce_and_distribute(channel, own, received, blocks, total, type, operation);

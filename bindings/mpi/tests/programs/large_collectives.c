@@ -3,8 +3,8 @@
    arguments that do not count on a rank, or move nothing. */
 #include "check.h"
 
-enum { kMost = 50021 }; /* doubles: some segments, and no power of two */
-static double sent[kMost], got[kMost], expected[kMost];
+enum { kMost = 50021, kVeryMany = 300007 }; /* doubles: some segments, and no power of two */
+static double sent[kVeryMany], got[kVeryMany], expected[kMost];
 static const MPI_Comm world = MPI_COMM_WORLD;
 
 /* Whole numbers, whose sums are exact in every order. */
@@ -66,6 +66,26 @@ static void reductions(int count) {
     FILL();
     MPI_Reduce_scatter(from, got, counts, MPI_DOUBLE, MPI_SUM, world);
     CHECK_SUMS(ranks, rank * block, own);
+  }
+}
+
+/* So many that they are combined block by block. */
+static void very_many(void) {
+  int counts[16], of_own = 0, block = kVeryMany / ranks, own;
+  for (int r = 0; r < ranks; ++r) counts[r] = r == 1 ? 0 : r == 0 ? kVeryMany - block * (ranks - 1) : block;
+  for (int r = 0; r < rank; ++r) of_own += counts[r];
+  own = counts[rank];
+  for (int in_place = 0; in_place < 2; ++in_place) {
+    const void* from = in_place ? MPI_IN_PLACE : sent;
+    MPI_Request request;
+    const int count = kVeryMany;
+    FILL();
+    MPI_Reduce_scatter_block(from, got, block, MPI_DOUBLE, MPI_SUM, world);
+    CHECK_SUMS(ranks, rank * block, block);
+    FILL();
+    MPI_Ireduce_scatter(from, got, counts, MPI_DOUBLE, MPI_SUM, world, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_SUMS(ranks, of_own, own);
   }
 }
 
@@ -210,6 +230,7 @@ int main(int argc, char** argv) {
     gathered(sizes[i] < ranks ? ranks : sizes[i]);
     same_bits(sizes[i]);
   }
+  very_many();
   steps_in_order();
   padded_and_backwards();
   arguments_that_do_not_count();
