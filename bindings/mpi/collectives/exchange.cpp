@@ -139,11 +139,11 @@ void Exchange::receive(void* buffer, MPI_Count count, Datatype& type, int from, 
   post_buffer(*request, buffer, count, type, from, tag, channel_.context, false);
 }
 
-/// Only one message of this length from each member is under way in a collective; neighbours may have
-/// several.
+/// Behind a message of this length no other one of the same member is awaited in a collective before it has
+/// come; neighbours may have several.
 CutMessage Exchange::cut_of(MPI_Count count, const Datatype& type, int member) const {
   const MPI_Count bytes = count * type.size;
-  if (bytes <= algorithms::kSegmentBytes) return {bytes, 0};
+  if (bytes < CutMessage::kShortest) return {bytes, 0};
   if (channel_.is_of_neighbours()) return {bytes, 0};
   return cut_message(bytes, channel_.communicator.peer(member), traffic_ == Traffic::both_ways);
 }

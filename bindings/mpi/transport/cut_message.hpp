@@ -11,19 +11,22 @@ namespace weft::mpi {
 /// are.
 ///
 /// The first piece is shorter than the others, and has a length of its own for each number of pieces, an odd
-/// one: ranks that have passed different counts find another length in it, or have as many pieces; unless
-/// one of them sends just that many bytes whole.
+/// one: ranks that have passed different counts find another length in it, or have as many pieces. A message
+/// that has just this length is followed by empty ones, as many as the pieces are that it looks like the
+/// first one of.
 class CutMessage {
  public:
   /// More would take longer than the round trip.
   static constexpr int kMostPieces = 3;
+  /// Messages that are shorter go whole.
+  static constexpr std::int64_t kShortest = ((32 << 10) / 2 | 1) - 2 * kMostPieces;
 
   /// `packet`: the bytes of a packet; 0 where messages go whole.
   constexpr CutMessage(std::int64_t bytes, std::int64_t packet) noexcept : bytes_(bytes) {
-    if (packet < kLeastPacket || bytes <= packet) return;
+    if (packet < kLeastPacket) return;
     for (int pieces = 2; pieces <= kMostPieces && pieces_ == 1; ++pieces) {
       const std::int64_t first = (packet / 2 | 1) - 2 * pieces;
-      if (bytes > first + (pieces - 1) * packet) continue;
+      if (bytes != first && (bytes <= packet || bytes > first + (pieces - 1) * packet)) continue;
       pieces_ = pieces;
       first_ = first;
     }

@@ -24,7 +24,14 @@ void check(std::int64_t bytes, std::int64_t packet,
   expect(pieces >= 1 && pieces <= weft::mpi::CutMessage::kMostPieces, "has a number of pieces", bytes,
          packet);
   if (pieces == 1) return;
-  expect(bytes > packet, "is cut though it fits", bytes, packet);
+  expect(bytes >= weft::mpi::CutMessage::kShortest, "is cut though it is short", bytes, packet);
+  if (bytes <= packet) {  // as long as the first one of so many pieces, and as many
+    expect(cut.length(0) == bytes, "is cut though it fits", bytes, packet);
+    for (int piece = 1; piece < pieces; ++piece)
+      expect(cut.length(piece) == 0, "is followed by something", bytes, packet);
+    firsts[pieces].insert(bytes);
+    return;
+  }
   std::int64_t end = 0;
   for (int piece = 0; piece < pieces; ++piece) {
     expect(cut.begin(piece) == end, "has a gap", bytes, packet);
@@ -45,6 +52,11 @@ int main() {
        {std::int64_t{32} << 10, (std::int64_t{32} << 10) + 2, std::int64_t{64} << 10}) {
     std::set<std::int64_t> firsts[weft::mpi::CutMessage::kMostPieces + 1];
     for (std::int64_t bytes = 0; bytes < 4 * packet; ++bytes) check(bytes, packet, firsts);
+    for (int pieces = 2; pieces <= weft::mpi::CutMessage::kMostPieces; ++pieces) {
+      const std::int64_t first = weft::mpi::CutMessage(pieces * packet - packet / 2 - 100, packet).length(0);
+      expect(weft::mpi::CutMessage(first, packet).pieces() == pieces, "looks like a first piece", first,
+             packet);
+    }
     for (int pieces = 2; pieces <= weft::mpi::CutMessage::kMostPieces; ++pieces) {
       expect(firsts[pieces].size() == 1, "the first piece does not tell how many there are", 0, packet);
       expect(pieces == 2 || firsts[pieces] != firsts[pieces - 1], "two numbers of pieces look the same", 0,
