@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bindings/mpi/attributes/attributes.hpp"
+#include "bindings/mpi/call_history/call_history.hpp"
 #include "bindings/mpi/errors/failure.hpp"
 #include "bindings/mpi/groups/group.hpp"
 #include "bindings/mpi/info/info.hpp"
@@ -52,6 +53,7 @@ struct Communicator : Object {
   int size;                                     // of the local group
   std::atomic<std::uint32_t> collectives[2]{};  // twice those that do not return at once, and that do
   std::atomic<const char*> last_collective[2] = {"", ""};  // the calls, for explanations
+  CallHistory history;                                     // of the program's calls
   Errhandler* errhandler = &errors_are_fatal;              // retained
   Info* info = nullptr;                                    // retained; what was given to it
   std::string name;

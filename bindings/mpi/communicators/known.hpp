@@ -5,6 +5,8 @@
 
 #include <functional>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace weft::mpi {
 
@@ -23,5 +25,17 @@ void forget_communicator(Communicator& communicator) noexcept;
 bool visit_communicator(std::uint32_t context, const std::function<void(const Communicator&)>& visit);
 /// The same for all.
 void visit_communicators(const std::function<void(const Communicator&)>& visit);
+
+/// The calls on a communicator, and the members before and behind this one among all of them, in an order
+/// that all know: ranks of MPI_COMM_WORLD, or -1.
+struct KnownHistory {
+  std::uint32_t context = 0;
+  int before = -1, behind = -1;
+  std::string name;
+  CallHistory history;
+};
+/// Of communicators with calls and other members: up to `most` of those that there are, and the last ones
+/// that have been freed.
+[[nodiscard]] std::vector<KnownHistory> known_histories(std::size_t most);
 
 }  // namespace weft::mpi

@@ -6,6 +6,7 @@
 #include "bindings/mpi/partitioned/partitions.hpp"
 #include "bindings/mpi/point_to_point/unmatched.hpp"
 #include "bindings/mpi/requests/request.hpp"
+#include "bindings/mpi/roll_call/histories.hpp"
 #include "bindings/mpi/roll_call/roll_call.hpp"
 
 #include <weft/progress_thread.hpp>
@@ -16,6 +17,7 @@
 namespace weft::mpi {
 
 bool tell_what_is_left(HowMuch how_much) {
+  tell_histories();
   world->endpoint.wait_drained();
   // Before the others may leave the job: receives from those that have end.
   std::string lines = leaked_requests(how_much == HowMuch::all);
@@ -26,7 +28,10 @@ bool tell_what_is_left(HowMuch how_much) {
     wait_for_all_ranks();
   }
   end_abandoned_heads();
-  lines += unmatched_messages();
+  const std::string different = different_histories();
+  lines += different;
+  // Messages of collectives that are left are what that has brought about.
+  lines += unmatched_messages(different.empty() ? WhichMessages::all : WhichMessages::of_program);
   if (how_much == HowMuch::all) lines += leaked_handles();
   if (!lines.empty()) std::fputs(lines.c_str(), stderr);
   return !lines.empty();

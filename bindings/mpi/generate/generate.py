@@ -203,6 +203,14 @@ def collective_check(row):
     return f"{{{'root' if 'root' in names else '-1'}, {amount}, {operation}}}"
 
 
+def noted_call(full, row):
+    """What the communicator's history keeps of a collective."""
+    names = {a.name for a in row.arguments}
+    root = "root" if "root" in names else "CallHistory::kNoRoot"
+    operation = "find<Reduction>(op)" if "op" in names else "nullptr"
+    return f'constexpr std::uint32_t kind = number_of_kind("{full}");\n      note_call(communicator, kind, {root}, {operation})'
+
+
 def entry(row, large):
     full = f"MPI_{row.name}{'_c' if large else ''}"
     arguments = ", ".join(argument.declared(large) for argument in row.arguments) or "void"
@@ -227,7 +235,7 @@ def entry(row, large):
     if row.group in COLLECTIVES:
         said = collective_check(row) if row.group == "collectives" else "{}"
         first, rest = collective_call(row).split("\n", 1)
-        call = (f"{first}\n    const auto roll = [&](const Channel& channel) {{\n      if (is_checked) [[unlikely]]\n"
+        call = (f"{first}\n    const auto roll = [&](const Channel& channel) {{\n      {noted_call(full, row)};\n      if (is_checked) [[unlikely]]\n"
                 f"        call_the_roll(channel, {said});\n    }};\n{rest}")
     call = results_needed(row) + before + call + behind
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"

@@ -3,6 +3,7 @@
 #include "bindings/mpi/check/checked_message.hpp"
 #include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/communicators/known.hpp"
+#include "bindings/mpi/roll_call/histories.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 namespace weft::mpi {
@@ -45,7 +46,7 @@ struct Unmatched {
 
 }  // namespace
 
-std::string unmatched_messages() {
+std::string unmatched_messages(WhichMessages told) {
   ReceiveOptions options = receive_options(0);
   options.tag_mask = 0;
   Unmatched of_program, of_collectives;
@@ -55,12 +56,14 @@ std::string unmatched_messages() {
     if (!message) break;
     const auto context = static_cast<std::uint32_t>(message.info().tag >> 32);
     // Partitions are no messages of the program, and of a collective that has failed somebody has been told.
-    if ((context & kPartitionedContext) != 0) continue;
+    if ((context & kPartitionedContext) != 0 || is_of_histories(context, tag_of_key(message.info().tag)))
+      continue;
     if ((context & kOfCollectives) == 0)
       of_program.note(message, context);
     else if (message.info().length != kNoticeBytes)
       of_collectives.note(message, context);
   }
+  if (told == WhichMessages::of_program) of_collectives.count = 0;
   return of_program.told("", "") +
          of_collectives.told(" of collectives",
                              ": the ranks have passed different counts, or not all of them "

@@ -5,8 +5,10 @@
 
 namespace weft::mpi {
 
-/// A line about the messages of the program that have come and that no receive has matched; nothing where
-/// there are none. Takes them out.
-[[nodiscard]] std::string unmatched_messages();
+/// What is told: of messages of collectives nothing where the reason is known.
+enum class WhichMessages { all, of_program };
+/// A line about the messages that have come and that no receive has matched; nothing where there are none.
+/// Takes them out.
+[[nodiscard]] std::string unmatched_messages(WhichMessages told);
 
 }  // namespace weft::mpi

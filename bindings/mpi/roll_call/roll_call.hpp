@@ -21,16 +21,34 @@ struct CollectiveCall {
   const Reduction* operation = nullptr;
 };
 
+/// Of an operation in a history that is none of MPI's own, whose numbers are higher.
+inline constexpr int kOperationOfProgram = 1;
+
 /// Compares the collective that the current call begins on this channel with that of the previous member of
 /// the communicator, as soon as its description comes. Ends the job where they differ. Called once for a
 /// number, when nothing is wrong with the arguments: a call that is refused may be made again, or another one
 /// in its place.
 [[gnu::cold]] void call_the_roll(const Channel& channel, const CollectiveCall& call);
 /// The same, with mpi_check, of a call that makes communicators and is about to take the communicator's next
-/// number.
+/// number; and, without it, a note of the call.
 void call_the_roll_of_creation(Communicator& communicator);
 /// Waits until all comparisons have been made.
 void finish_roll_calls();
+
+/// Notes the current call, a collective of `kind`, in the history of the communicator. What all members of a
+/// group say alike counts: on an intercommunicator roots differ, and what else a call with a root says is not
+/// looked at on all ranks. Operations of the program are not told apart. Amounts are no part of it: messages
+/// show them.
+inline void note_call(Communicator& communicator, std::uint32_t kind, int root,
+                      const Reduction* reduction) noexcept {
+  int operation = 0;
+  if (reduction != nullptr)
+    operation = reduction->predefined_op != 0 ? reduction->predefined_op : kOperationOfProgram;
+  auto said = static_cast<std::uint32_t>(operation) << 16;
+  if (root != CallHistory::kNoRoot)
+    said = communicator.is_inter() ? 0 : said ^ static_cast<std::uint32_t>(root);
+  communicator.history.note(kind, said, root, operation);
+}
 
 [[nodiscard]] inline Amount amount_of(MPI_Count count, MPI_Datatype type) {
   const auto* const found = find<Datatype>(type);

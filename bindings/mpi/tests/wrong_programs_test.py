@@ -220,6 +220,33 @@ class WrongPrograms(unittest.TestCase):
                 self.assertRegex(result.stderr, line)
                 self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
+    def test_different_collectives_whose_messages_are_the_same_are_told_at_the_end(self):
+        at = "unnoticed.c"
+        for name, ranks, on, expected in (
+                ("broadcast_and_scatter", 2, "MPI_COMM_WORLD", rf"as number 2 there this rank calls MPI_Scatter with root 0 at {line_of(at, 'a scatter')}, "
+                 rf"rank 0 calls MPI_Bcast with root 0 at {line_of(at, 'a broadcast')}"),
+                ("gather_and_reduce", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Reduce with root 0 and MPI_SUM at [^,]+, rank 0 calls "
+                 r"MPI_Gather with root 0 at \S+"),
+                ("other_operation", 3, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Allreduce with MPI_MAX at \S+, rank 0 calls MPI_Allreduce "
+                 r"with MPI_SUM at \S+"),
+                ("other_root", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Bcast with root 1 at \S+, rank 0 calls MPI_Bcast with root 0 at \S+"),
+                ("other_order", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Bcast with root 0 at \S+, rank 0 calls MPI_Ibarrier at \S+"),
+                ("one_more", 2, "MPI_COMM_WORLD", r"this rank calls 40 collectives there, rank 0 calls 41; number 41, which this rank does not call, is "
+                 rf"MPI_Bcast with root 0 at {line_of(at, 'one more')}"),
+                ("grid_and_part", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Comm_split at \S+, rank 0 calls MPI_Cart_create at \S+"),
+                ("on_one_that_is_freed", 2, "own", r"as number 1 there this rank calls MPI_Exscan with MPI_PROD at \S+, rank 0 calls MPI_Exscan with "
+                 r"MPI_SUM at \S+"),
+                ("long_ago", 2, "MPI_COMM_WORLD", r"the first time among the first 26 of them"),
+                ("between_sides", 3, "sides", r"as number 1 there this rank calls MPI_Allreduce with MPI_MAX at \S+, rank 0 calls MPI_Allreduce with "
+                 r"MPI_SUM at \S+")):
+            with self.subTest(name):
+                result = subprocess.run([BIN / "weft", "run", "-n", str(ranks), "--timeout", "120", "--", Path(self.folder.name) / "unnoticed", name],
+                                        capture_output=True, text=True, timeout=HANG_GUARD, check=False)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                different = "MPI_Finalize: the ranks have not called the same collectives in the same order on "
+                self.assertRegex(result.stderr, rf"weft-mpi: rank 1: {different}{on}: {expected}\n")
+                self.assertEqual(result.stderr.count(different), 1, result.stderr)
+
     def test_a_program_that_ends_without_finalize_keeps_its_status(self):
         for name, lines in (("without_finalize", 2), ("child_that_ends", 0)):
             with self.subTest(name):

@@ -1,0 +1,94 @@
+/* Programs whose ranks call different collectives, whose messages are the same: each function is one, on two
+   or three ranks. They come to their end, and are told there. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size, value = 0, values[64];
+static MPI_Request request;
+
+static void broadcast_and_scatter(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0)
+    MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD); /* a broadcast */
+  else
+    MPI_Scatter(values, 1, MPI_INT, &value, 1, MPI_INT, 0, MPI_COMM_WORLD); /* a scatter */
+}
+static void gather_and_reduce(void) {
+  if (rank == 0)
+    MPI_Gather(&value, 1, MPI_INT, values, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  else
+    MPI_Reduce(&value, values, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+static void other_operation(void) {
+  MPI_Allreduce(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
+}
+static void other_root(void) {
+  MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? 0 : 1, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+/* An immediate one begins before and behind another one. */
+static void other_order(void) {
+  if (rank == 0) MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank != 0) MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+/* The root goes on. */
+static void one_more(void) {
+  for (int round = 0; round < 40; ++round) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank == 0) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD); /* one more */
+}
+static void grid_and_part(void) {
+  const int periodic = 0;
+  MPI_Comm made;
+  if (rank == 0)
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &made);
+  else
+    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &made);
+  MPI_Comm_free(&made);
+}
+static void on_one_that_is_freed(void) {
+  MPI_Comm own;
+  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+  MPI_Comm_set_name(own, "own");
+  MPI_Exscan(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_PROD, own);
+  MPI_Comm_free(&own);
+}
+static void long_ago(void) {
+  other_operation();
+  for (int round = 0; round < 40; ++round) MPI_Barrier(MPI_COMM_WORLD);
+}
+static void between_sides(void) {
+  MPI_Comm side, between;
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0, 0, &side);
+  MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, rank == 0 ? 1 : 0, 4, &between);
+  MPI_Comm_set_name(between, "sides");
+  MPI_Allreduce(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, between);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} programs[] = {
+    {"broadcast_and_scatter", broadcast_and_scatter},
+    {"gather_and_reduce", gather_and_reduce},
+    {"other_operation", other_operation},
+    {"other_root", other_root},
+    {"other_order", other_order},
+    {"one_more", one_more},
+    {"grid_and_part", grid_and_part},
+    {"on_one_that_is_freed", on_one_that_is_freed},
+    {"long_ago", long_ago},
+    {"between_sides", between_sides},
+};
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (size_t index = 0; index < sizeof programs / sizeof *programs; ++index)
+    if (argc > 1 && strcmp(programs[index].name, argv[1]) == 0) programs[index].run();
+  MPI_Finalize();
+  return EXIT_SUCCESS;
+}
