@@ -136,9 +136,13 @@ inline constexpr std::size_t kNoticeBytes = 61;
 void tell_of_failure(const Channel& channel) noexcept;
 /// Takes what members send in this collective from here on: this rank has left it.
 void take_what_still_comes(const Channel& channel) noexcept;
-/// Drops what members have said in vain, to a rank that was not waiting for them: notices of collectives with
-/// numbers below `before`, which this rank has passed. Each holds a credit of its sender.
-void drop_old_notices(const Communicator& communicator, int before) noexcept;
+/// Tags of collectives that this rank has passed: those below.
+struct Passed {
+  int others = 0, immediate = 0;
+};
+/// Drops what members have sent in vain in these collectives: notices to a rank that was not waiting for
+/// them, and messages behind a failure. Each holds a credit of its sender.
+void drop_what_came_late(const Communicator& communicator, const Passed& passed) noexcept;
 /// The task; on an intercommunicator both sides are told when it fails.
 [[nodiscard]] Task told_to_all_sides(const Channel& channel, Task task);
 

@@ -8,6 +8,8 @@
 
 namespace weft::mpi {
 
+std::atomic<int> persistent_collectives{0};
+
 namespace {
 
 /// The coroutine that nobody awaits: it runs a task and completes a request.
@@ -23,7 +25,8 @@ struct Detached {
   };
 };
 
-Detached carry_out(Task task, Request& request) {
+/// `under_way`: how many there are of its kind, or null.
+Detached carry_out(Task task, Request& request, std::atomic<int>* under_way) {
   int error = MPI_SUCCESS;
   try {
     co_await task;
@@ -34,11 +37,23 @@ Detached carry_out(Task task, Request& request) {
   }
   request.status = empty_status();
   request.status.MPI_ERROR = error;
+  if (under_way != nullptr) under_way->fetch_sub(1, std::memory_order_release);
   request_signals().complete(request);
 }
 
-/// So often, in collectives of a communicator, a rank looks for notices of those before.
+/// So often, in collectives of a communicator, a rank looks for what came late in those before the last one.
+/// Immediate ones may end in any order: only where none is under way all have been passed.
 constexpr int kLooksAfter = 1024;
+void look_after(const Communicator& communicator, int number) {
+  if (number % kLooksAfter != 0 || persistent_collectives.load(std::memory_order_relaxed) != 0) [[likely]]
+    return;
+  const auto last = [&](int which) {
+    return static_cast<int>(communicator.collectives[which].load(std::memory_order_relaxed)) - 2;
+  };
+  Passed passed{last(0), 0};
+  if (communicator.immediate_under_way.load(std::memory_order_acquire) == 0) passed.immediate = last(1) + 1;
+  drop_what_came_late(communicator, passed);
+}
 
 /// The thread that runs a collective. Who ends it wakes the thread only if that waits.
 class Waiter final : public TaskEnd {
@@ -78,20 +93,17 @@ void run_for(const Purpose& purpose, Communicator& communicator, Task& task) {
 
 }  // namespace
 
-std::atomic<int> persistent_collectives{0};
-
 int note_collective(Communicator& communicator, bool is_immediate) noexcept {
   const int which = static_cast<int>(is_immediate);
   communicator.last_collective[which].store(current_call, std::memory_order_relaxed);
   return static_cast<int>(communicator.collectives[which].load(std::memory_order_relaxed) / 2);
 }
 
-void launch(Task task, Request& request) { carry_out(std::move(task), request); }
+void launch(Task task, Request& request) { carry_out(std::move(task), request, nullptr); }
 
 void run(Communicator& communicator, Task task) {
   const int number = note_collective(communicator, false);
-  if (number % kLooksAfter == 0 && persistent_collectives.load(std::memory_order_relaxed) == 0) [[unlikely]]
-    drop_old_notices(communicator, 2 * (number - 1));
+  look_after(communicator, number);
   const auto purpose = [&] {
     return WaitPurpose{WaitPurpose::What::collective, &communicator, MPI_PROC_NULL, number};
   };
@@ -109,7 +121,9 @@ void begin(Communicator& communicator, Task task, MPI_Request* handle) {
   request->tag = note_collective(communicator, true);
   request->peer = 1;
   *handle = handle_of<MPI_Request>(request);
-  carry_out(std::move(task), *request);
+  look_after(communicator, request->tag);
+  communicator.immediate_under_way.fetch_add(1, std::memory_order_relaxed);
+  carry_out(std::move(task), *request, &communicator.immediate_under_way);
 }
 
 }  // namespace weft::mpi
