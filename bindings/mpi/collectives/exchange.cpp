@@ -2,6 +2,9 @@
 #include "bindings/mpi/collectives/algorithms.hpp"
 #include "bindings/mpi/communicators/fail_on.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace weft::mpi {
 
 namespace {
@@ -11,14 +14,15 @@ int tag_of(const Channel& channel, int offset) noexcept {
   return static_cast<int>(static_cast<std::uint32_t>(channel.tag) + static_cast<std::uint32_t>(offset));
 }
 
-/// How a message has ended; MPI_ERR_COUNT where it was shorter than the buffer for it.
-int error_of(const Request& request) noexcept {
-  const int error = request.status.MPI_ERROR;
-  if (request.what != Request::What::receive || bytes_in(request.status) == request.expected) return error;
-  return error == MPI_SUCCESS || error == MPI_ERR_TYPE ? MPI_ERR_COUNT : error;
-}
-
 }  // namespace
+
+Exchange::Wrong Exchange::ending_of(const Request& request) noexcept {
+  int error = request.status.MPI_ERROR;
+  if (request.what != Request::What::receive) return {error, request.peer};
+  const MPI_Count bytes = bytes_in(request.status);
+  if (bytes != request.expected && (error == MPI_SUCCESS || error == MPI_ERR_TYPE)) error = MPI_ERR_COUNT;
+  return {error, request.peer, bytes, request.expected};
+}
 
 /// A message that travels in pieces, until all of them have ended. Receives are posted once the first piece
 /// has turned out to have the right length: the sender has as many pieces then.
@@ -51,7 +55,7 @@ class Exchange::Cut final : public RequestOwner {
   }
 
   void finish(Request& request) noexcept override {
-    const int error = error_of(request);
+    const int error = ending_of(request).error;
     if (error != MPI_SUCCESS) error_.store(error, std::memory_order_relaxed);
     if (&request == requests_[0] && request.what == Request::What::receive) {
       for (int piece = 1; piece < message_.pieces(); ++piece)
@@ -96,9 +100,11 @@ class Exchange::Cut final : public RequestOwner {
     if (packed_ != nullptr && error == MPI_SUCCESS)
       unpack_elements(type_, count_, packed_.get(), type_->size * count_, to_);
     Exchange& exchange = exchange_;
+    const int peer = peer_;
     const Block memory(reinterpret_cast<std::byte*>(this));
     this->~Cut();
-    exchange.end(error);
+    if (error != MPI_SUCCESS) exchange.note({error, peer});
+    exchange.end();
   }
 
   Exchange& exchange_;
@@ -153,18 +159,18 @@ void Exchange::copy(const Datatype& from_type, MPI_Count from_count, const void*
   const MPI_Count sent = from_count * from_type.size, room = to_count * to_type.size;
   copy_elements(from_type, from_count, from, to_type, to_count, to);
   if (sent != room) [[unlikely]]
-    note(sent > room ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT);
+    note({sent > room ? MPI_ERR_TRUNCATE : MPI_ERR_COUNT, channel_.rank(), std::min(sent, room), room});
 }
 
 void Exchange::finish(Request& request) noexcept {
-  const int error = error_of(request);
+  if (request.status.MPI_ERROR != MPI_SUCCESS ||
+      (request.what == Request::What::receive && bytes_in(request.status) != request.expected)) [[unlikely]]
+    note(ending_of(request));
   give_request(&request);
-  end(error);
+  end();
 }
 
-void Exchange::end(int error) noexcept {
-  if (error != MPI_SUCCESS) [[unlikely]]
-    note(error);
+void Exchange::end() noexcept {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) waiting_.resume();
 }
 
@@ -173,24 +179,37 @@ void Exchange::await_resume() {
   check();
 }
 
-void Exchange::note(int error) noexcept {
+void Exchange::note(const Wrong& wrong) noexcept {
   int none = MPI_SUCCESS;
-  if (error_.compare_exchange_strong(none, error, std::memory_order_relaxed)) tell_of_failure(channel_);
+  if (!error_.compare_exchange_strong(none, wrong.error, std::memory_order_relaxed)) return;
+  first_wrong_ = wrong;
+  tell_of_failure(channel_);
 }
 
 void Exchange::fail() const {
   take_what_still_comes(channel_);
-  const int error = error_.load(std::memory_order_relaxed);
-  if (error == MPI_ERR_TRUNCATE)
-    fail_on(
-        &channel_.communicator, error,
-        "a message is longer than the buffer for it: its sender has failed in this collective, or the ranks "
-        "have passed different counts");
-  if (error == MPI_ERR_COUNT)
-    fail_on(&channel_.communicator, error,
-            "a message is shorter than the buffer for it: its sender has failed in this collective, or the "
-            "ranks have passed different counts");
-  fail_on(&channel_.communicator, error, "a member has ended or left the job");
+  const auto [error, from, bytes, awaited] = first_wrong_;
+  Communicator* const communicator = &channel_.communicator;
+  if (error != MPI_ERR_TRUNCATE && error != MPI_ERR_COUNT)
+    fail_on(communicator, error, "a member, rank %d, has ended or left the job", from);
+  const bool is_own = from == channel_.rank() && !channel_.communicator.is_inter();
+  const std::string sender = "rank " + std::to_string(from);
+  const auto notice = static_cast<MPI_Count>(kNoticeBytes);
+  if (error == MPI_ERR_COUNT && bytes == notice && !is_own)
+    fail_on(communicator, error,
+            "%s has failed in this collective, for a reason that its own error tells, or has passed another "
+            "count",
+            sender.c_str());
+  const bool is_longer = error == MPI_ERR_TRUNCATE;
+  std::string length = is_longer ? "is longer than awaited" : "is shorter than awaited";
+  if (awaited > 0 || bytes > 0)
+    length = is_longer
+                 ? "has more than the " + std::to_string(awaited) + " bytes that are awaited"
+                 : "has " + std::to_string(bytes) + " bytes, and " + std::to_string(awaited) + " are awaited";
+  fail_on(communicator, error,
+          "%s %s: the ranks have passed different counts, or called different collectives%s",
+          is_own ? "what this rank sends to itself" : ("a message from " + sender).c_str(), length.c_str(),
+          is_longer && awaited < notice && !is_own ? ", or that one has failed in this one" : "");
 }
 
 }  // namespace weft::mpi

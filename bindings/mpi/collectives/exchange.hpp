@@ -112,9 +112,17 @@ class Exchange final : public RequestOwner {
   class Cut;
   /// Whether the message to or from a member travels in pieces.
   [[nodiscard]] CutMessage cut_of(MPI_Count count, const Datatype& type, int member) const;
+  /// How a message was wrong.
+  struct Wrong {
+    int error = MPI_SUCCESS;
+    int from = MPI_PROC_NULL;
+    MPI_Count bytes = 0, awaited = 0;  // 0 both: of a piece
+  };
+  /// How a message has ended; with MPI_ERR_COUNT where it was shorter than the buffer for it.
+  [[nodiscard]] static Wrong ending_of(const Request& request) noexcept;
   /// One of the messages for which `pending_` stands has ended.
-  void end(int error) noexcept;
-  [[gnu::cold]] void note(int error) noexcept;
+  void end() noexcept;
+  [[gnu::cold]] void note(const Wrong& wrong) noexcept;
   [[noreturn, gnu::cold]] void fail() const;
   /// Whether the others have been told of a failure: they wait for nothing more, and nothing more is awaited.
   [[nodiscard]] bool has_told() const noexcept { return has_failed() && !channel_.is_of_neighbours(); }
@@ -123,6 +131,7 @@ class Exchange final : public RequestOwner {
   const Traffic traffic_;
   std::atomic<int> pending_{1};  // and the coroutine itself, so that it is not resumed before it waits
   std::atomic<int> error_{MPI_SUCCESS};
+  Wrong first_wrong_;  // of that error
   std::coroutine_handle<> waiting_;
 };
 
