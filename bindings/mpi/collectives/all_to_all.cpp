@@ -98,6 +98,8 @@ Task exchange_checked(const Channel& channel, const void* sent, const Side& out,
   if (!in_place && !communicator.is_inter() && out.bytes_of(own) > 0 && in.bytes_of(own) > 0 &&
       &out.type_of(own) == &in.type_of(own))
     check_apart(out.block(sent, own), in.block(received, own), in.count_of(own));
+  if (!in_place && out.counts.is_null() && in.counts.is_null())
+    check_overlap(sent, ranks * out.count, *out.type, received, ranks * in.count, *in.type);
   return exchange_all(channel, sent, out, received, in);
 }
 
@@ -111,6 +113,8 @@ Task alltoall(Channel channel, const void* sent, MPI_Count sent_count, Datatype&
 Task alltoallv(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                Datatype& sent_type, void* received, Numbers received_counts, Numbers received_displacements,
                Datatype& received_type) {
+  if (!is_in_place(sent)) check_list("sendcounts", sent_counts);
+  check_list("recvcounts", received_counts);
   return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_type}, received,
                           {received_counts, received_displacements, received_type});
 }
@@ -118,6 +122,8 @@ Task alltoallv(Channel channel, const void* sent, Numbers sent_counts, Numbers s
 Task alltoallw(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                const MPI_Datatype* sent_types, void* received, Numbers received_counts,
                Numbers received_displacements, const MPI_Datatype* received_types) {
+  if (!is_in_place(sent)) check_list("sendcounts", sent_counts);
+  check_list("recvcounts", received_counts);
   return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_types}, received,
                           {received_counts, received_displacements, received_types});
 }

@@ -1,5 +1,8 @@
 #include "bindings/mpi/collectives/checks.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace weft::mpi {
 
 void check_root(const Communicator& communicator, int root) {
@@ -40,6 +43,26 @@ void check_apart(const void* sent, const void* received, MPI_Count count) {
   fail(MPI_ERR_BUFFER, "the result would go where the values are taken from; MPI_IN_PLACE says that");
 }
 
+void check_overlap(const void* sent, MPI_Count sent_count, const Datatype& sent_type, const void* received,
+                   MPI_Count received_count, const Datatype& received_type) {
+  if (!sent_type.is_dense(sent_count) || !received_type.is_dense(received_count)) return;
+  const auto one = reinterpret_cast<std::uintptr_t>(shifted(sent, sent_type.true_lb));
+  const auto other = reinterpret_cast<std::uintptr_t>(shifted(received, received_type.true_lb));
+  const auto one_end = one + static_cast<std::uintptr_t>(sent_count * sent_type.size);
+  const auto other_end = other + static_cast<std::uintptr_t>(received_count * received_type.size);
+  const std::uintptr_t first = std::max(one, other), end = std::min(one_end, other_end);
+  if (first >= end) [[likely]]
+    return;
+  fail(MPI_ERR_BUFFER, "'sendbuf' and 'recvbuf' overlap by %llu bytes; they must be apart",
+       static_cast<unsigned long long>(end - first));
+}
+
+void check_list(const char* argument, const Numbers& list) {
+  if (list.is_null()) [[unlikely]]
+    fail(MPI_ERR_ARG, "argument '%s' is a null pointer; a list of a number for each rank is needed",
+         argument);
+}
+
 void check_block(const BufferNames& names, const void* buffer, MPI_Count count, const Datatype& type) {
   check_elements(names.count, count, type);
   check_buffer(names.buffer, buffer, count, type);
@@ -50,14 +73,20 @@ void check_blocks(const BufferNames& names, const void* buffer, const Blocks& bl
   if (blocks.counts.is_null()) return check_block(names, buffer, blocks.count, type);
   for (int rank = 0; rank < ranks; ++rank) {
     check_elements(names.counts, blocks.counts[rank], type);
+    if (blocks.counts[rank] == 0) continue;
+    check_list("displs", blocks.displacements);
     if (blocks.offset_of(rank) == 0) check_buffer(names.buffer, buffer, blocks.counts[rank], type);
   }
 }
 
 void check_own_block(const void* buffer, MPI_Count count, const Datatype& type, const void* all,
-                     const Blocks& blocks, const Datatype& type_of_blocks, int rank) {
-  if (&type != &type_of_blocks || count == 0) return;
-  check_apart(buffer, element(all, blocks.offset_of(rank), type), blocks.count_of(rank));
+                     const Blocks& blocks, const Datatype& type_of_blocks, const Communicator& communicator) {
+  if (count == 0) return;
+  if (&type == &type_of_blocks)
+    check_apart(buffer, element(all, blocks.offset_of(communicator.rank), type),
+                blocks.count_of(communicator.rank));
+  if (blocks.counts.is_null())
+    check_overlap(buffer, count, type, all, blocks.count * communicator.size, type_of_blocks);
 }
 
 void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation) {
@@ -67,7 +96,10 @@ void check_reduction(MPI_Count count, const Datatype& type, const Reduction& ope
 
 void check_result(const void* sent, const void* received, MPI_Count count, const Datatype& type) {
   check_apart(sent, received, count);
-  if (!is_in_place(sent)) check_buffer("sendbuf", sent, count, type);
+  if (!is_in_place(sent)) {
+    check_buffer("sendbuf", sent, count, type);
+    check_overlap(sent, count, type, received, count, type);
+  }
   check_buffer("recvbuf", received, count, type);
 }
 

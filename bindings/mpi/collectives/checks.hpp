@@ -29,6 +29,8 @@ struct Blocks {
   }
 };
 
+/// Refuses a null pointer in the place of a list of counts; `argument` is its name.
+void check_list(const char* argument, const Numbers& list);
 /// Elements that are to be moved: a count, and a datatype that is committed unless there are none.
 void check_elements(const char* argument, MPI_Count count, const Datatype& type);
 /// Refuses a null pointer, or MPI_IN_PLACE, where there is something to move; `argument` is the buffer's
@@ -36,13 +38,17 @@ void check_elements(const char* argument, MPI_Count count, const Datatype& type)
 void check_buffer(const char* argument, const void* buffer, MPI_Count count, const Datatype& type);
 /// Refuses elements that would be copied to where they lie: MPI_IN_PLACE says that.
 void check_apart(const void* sent, const void* received, MPI_Count count);
+/// Refuses two buffers that overlap, of elements without gaps: MPI lets none be named twice.
+void check_overlap(const void* sent, MPI_Count sent_count, const Datatype& sent_type, const void* received,
+                   MPI_Count received_count, const Datatype& received_type);
 /// A buffer and the elements in it, and one that has blocks of `ranks`.
 void check_block(const BufferNames& names, const void* buffer, MPI_Count count, const Datatype& type);
 void check_blocks(const BufferNames& names, const void* buffer, const Blocks& blocks, int ranks,
                   const Datatype& type);
-/// Refuses what a rank sends to itself, or gets from itself, if it lies in its own one of all blocks.
+/// Refuses what a rank sends to itself, or gets from itself, if it lies in its own one of all blocks, or, of
+/// equal ones, overlaps any.
 void check_own_block(const void* buffer, MPI_Count count, const Datatype& type, const void* all,
-                     const Blocks& blocks, const Datatype& type_of_blocks, int rank);
+                     const Blocks& blocks, const Datatype& type_of_blocks, const Communicator& communicator);
 /// What is combined.
 void check_reduction(MPI_Count count, const Datatype& type, const Reduction& operation);
 /// Where values are taken from, and the place of as many results; the values may lie there (MPI_IN_PLACE).

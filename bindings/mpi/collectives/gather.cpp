@@ -35,7 +35,7 @@ Task collect_checked(const Channel& channel, const void* sent, MPI_Count sent_co
   const bool sends = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(sent);
   if (sends) check_block(kSent, sent, sent_count, sent_type);
   if (sends && is_root)
-    check_own_block(sent, sent_count, sent_type, received, blocks, received_type, communicator.rank);
+    check_own_block(sent, sent_count, sent_type, received, blocks, received_type, communicator);
   if (communicator.is_inter())
     return inter_collect(channel, sent, sent_count, sent_type, received, blocks, received_type, root);
   return collect(channel, sent, sent_count, sent_type, received, blocks, received_type, root);
@@ -51,6 +51,7 @@ Task gather(Channel channel, const void* sent, MPI_Count sent_count, Datatype& s
 
 Task gatherv(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
              Numbers counts, Numbers displacements, Datatype& received_type, int root) {
+  if (channel.communicator.is_root(root)) check_list("recvcounts", counts);
   return collect_checked(channel, sent, sent_count, sent_type, received, {counts, displacements},
                          received_type, root);
 }

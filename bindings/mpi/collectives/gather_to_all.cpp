@@ -132,7 +132,7 @@ Task gather_checked(const Channel& channel, const void* sent, MPI_Count sent_cou
   check_blocks(kReceived, received, blocks, communicator.peers().size(), received_type);
   if (communicator.is_inter() || !is_in_place(sent)) check_block(kSent, sent, sent_count, sent_type);
   if (!communicator.is_inter())
-    check_own_block(sent, sent_count, sent_type, received, blocks, received_type, communicator.rank);
+    check_own_block(sent, sent_count, sent_type, received, blocks, received_type, communicator);
   if (communicator.is_inter())
     return inter_gather_to_all(channel, sent, sent_count, sent_type, received, blocks, received_type);
   return gather_to_all(channel, sent, sent_count, sent_type, received, blocks, received_type);
@@ -148,6 +148,7 @@ Task allgather(Channel channel, const void* sent, MPI_Count sent_count, Datatype
 
 Task allgatherv(Channel channel, const void* sent, MPI_Count sent_count, Datatype& sent_type, void* received,
                 Numbers counts, Numbers displacements, Datatype& received_type) {
+  check_list("recvcounts", counts);
   return gather_checked(channel, sent, sent_count, sent_type, received, {counts, displacements},
                         received_type);
 }

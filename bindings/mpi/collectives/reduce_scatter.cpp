@@ -108,7 +108,10 @@ Task reduce_to_owners(const Channel& channel, const void* sent, void* received, 
   }
   check_reduction(total, type, operation);
   check_apart(sent, received, blocks.count_of(channel.rank()));
-  if (!is_in_place(sent)) check_buffer("sendbuf", sent, total, type);
+  if (!is_in_place(sent)) {
+    check_buffer("sendbuf", sent, total, type);
+    check_overlap(sent, total, type, received, blocks.count_of(channel.rank()), type);
+  }
   check_buffer("recvbuf", received, blocks.count_of(channel.rank()), type);
   if (channel.communicator.is_inter())
     return inter_reduce_scatter(channel, sent, received, blocks, type, operation);
@@ -125,6 +128,7 @@ Task reduce_to_owners(const Channel& channel, const void* sent, void* received, 
 
 Task reduce_scatter(Channel channel, const void* sent, void* received, Numbers counts, Datatype& type,
                     Reduction& operation) {
+  check_list("recvcounts", counts);
   return reduce_to_owners(channel, sent, received, {counts, {}}, type, operation);
 }
 

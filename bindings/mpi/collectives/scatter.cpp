@@ -33,7 +33,7 @@ Task distribute_checked(const Channel& channel, const void* sent, const Blocks& 
   const bool receives = communicator.is_inter() ? root >= 0 : !is_root || !is_in_place(received);
   if (receives) check_block(kReceived, received, received_count, received_type);
   if (receives && is_root)
-    check_own_block(received, received_count, received_type, sent, blocks, sent_type, communicator.rank);
+    check_own_block(received, received_count, received_type, sent, blocks, sent_type, communicator);
   if (communicator.is_inter())
     return inter_distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
   return distribute(channel, sent, blocks, sent_type, received, received_count, received_type, root);
@@ -49,6 +49,7 @@ Task scatter(Channel channel, const void* sent, MPI_Count sent_count, Datatype& 
 
 Task scatterv(Channel channel, const void* sent, Numbers counts, Numbers displacements, Datatype& sent_type,
               void* received, MPI_Count received_count, Datatype& received_type, int root) {
+  if (channel.communicator.is_root(root)) check_list("sendcounts", counts);
   return distribute_checked(channel, sent, {counts, displacements}, sent_type, received, received_count,
                             received_type, root);
 }

@@ -25,6 +25,8 @@ void init_thread(int*, char***, int required, int* provided) {
          required);
   open_library();
   world->main_thread = std::this_thread::get_id();
+  world->is_for_one_thread =
+      is_last_user() && (required == MPI_THREAD_SINGLE || required == MPI_THREAD_FUNNELED);
   provided_level = required;
   note_begin();
   if (provided != nullptr) *provided = required;

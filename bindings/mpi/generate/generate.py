@@ -54,11 +54,13 @@ COUNTS_OF = {"datatype": "count", "sendtype": "sendcount", "recvtype": "recvcoun
 LOOSE_OBJECTS = {"MPI_Datatype": "datatype_if_any"}
 BUFFERS_OF = {"sendtype": "sendbuf", "recvtype": "recvbuf"}
 COLLECTIVES = ("collectives", "neighbours")
-# Groups whose results are stored through pointers that must be there; elsewhere a pointer may be null, or calls are too short for
-# a test of it.
+# Groups whose results are stored through pointers that must be there; of others only those that are no arrays, and statuses that are read.
 OF_RESULTS = ("attributes", "communicators", "datatypes", "errors", "groups", "info", "operations", "sessions", "topologies")
 RESULTS = ("int*", "MPI_Aint*", "MPI_Count*", "COUNT*", "SIGNED*", "DISP*", "AINT*", "MPI_Comm*", "MPI_Datatype*", "MPI_Errhandler*", "MPI_Group*",
            "MPI_Info*", "MPI_Op*", "MPI_Session*")
+OF_REQUESTS = ("point_to_point", "requests", "partitioned", "collectives", "neighbours")
+RESULTS_OF_REQUESTS = ("int*", "COUNT*", "MPI_Count*", "MPI_Request*", "MPI_Message*")
+READ_STATUSES = ("Get_count", "Get_elements", "Get_elements_x", "Test_cancelled")
 # Groups whose functions of the program must be there; those of attributes may be null pointers.
 OF_FUNCTIONS = ("errors", "operations")
 FUNCTIONS = ("_function*", "_function_c*")
@@ -171,6 +173,13 @@ def checks_of(row):
 
 def results_needed(row):
     """Refuses null pointers where results are to be stored, or arrays are read. A topology that is not made leaves a null handle."""
+    if row.group in OF_REQUESTS:
+        results = [a for a in row.arguments if a.type in RESULTS_OF_REQUESTS and not a.array]
+        status = 'need_status(status);\n    ' if row.name in READ_STATUSES or row.name.startswith("Status_") else ""
+        arrays = [a for a in row.arguments if a.array and a.type != "MPI_Status" and row.group == "requests"]
+        length = row.arguments[0].name
+        return "".join([status, *(f'need_result({a.name}, "{a.name}");\n    ' for a in results),
+                        *(f'need_array({a.name}, {length}, "{a.name}");\n    ' for a in arrays)])
     if row.group not in OF_RESULTS:
         return ""
     results = [a for a in row.arguments if a.type in RESULTS and not a.array and a.name not in ARRAYS_OF_RESULTS]

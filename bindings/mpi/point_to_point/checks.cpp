@@ -14,8 +14,11 @@ void refuse_type(const Datatype& type) {
   fail(MPI_ERR_TYPE, "the datatype%s%s has not been committed (MPI_Type_commit)",
        type.name.empty() ? "" : " ", type.name.c_str());
 }
-void refuse_buffer(MPI_Count count, const Datatype& type) {
-  fail(MPI_ERR_BUFFER, "the buffer is a null pointer, and %lld bytes are to be moved",
+void refuse_buffer(const void* buffer, MPI_Count count, const Datatype& type) {
+  fail(MPI_ERR_BUFFER, "the buffer is %s, and %lld bytes are to be moved",
+       buffer == nullptr        ? "a null pointer"
+       : buffer == MPI_IN_PLACE ? "MPI_IN_PLACE, which messages do not have"
+                                : "no place in memory",
        static_cast<long long>(count * type.size));
 }
 

@@ -9,14 +9,14 @@ namespace weft::mpi {
 [[noreturn]] void refuse_rank(const Communicator& communicator, const char* what, int rank);
 [[noreturn]] void refuse_tag(int tag);
 [[noreturn]] void refuse_type(const Datatype& type);
-[[noreturn]] void refuse_buffer(MPI_Count count, const Datatype& type);
+[[noreturn]] void refuse_buffer(const void* buffer, MPI_Count count, const Datatype& type);
 
 inline void check_data(const void* buffer, MPI_Count count, const Datatype& type) {
   if (!type.is_committed) [[unlikely]]
     refuse_type(type);
   if (reinterpret_cast<std::uintptr_t>(buffer) <= 2 && type.true_lb == 0 && type.size * count > 0)
       [[unlikely]]
-    refuse_buffer(count, type);
+    refuse_buffer(buffer, count, type);
 }
 inline void check_send(const void* buffer, MPI_Count count, const Datatype& type, int dest, int tag,
                        const Communicator& communicator) {

@@ -88,6 +88,12 @@ const bool kSharedRequestsAreDone = [] {
 /// Notes the call that makes a request. Not a part of take_request(), which saves no registers for it.
 [[gnu::cold, gnu::noinline]] static Request* note_site(Request* request) {
   request->checked = std::make_unique<CheckedMessage>(CallSite::current());
+  // What carries on with collectives has entered no call.
+  if (world->is_for_one_thread && std::this_thread::get_id() != world->main_thread &&
+      current_caller != nullptr)
+    end_with_finding(request->checked->site, request->communicator, MPI_ERR_OTHER,
+                     "another thread calls than that which called MPI_Init, and MPI_THREAD_SERIALIZED or "
+                     "MPI_THREAD_MULTIPLE was not asked for (MPI_Init_thread)");
   return request;
 }
 
@@ -228,6 +234,11 @@ void RequestSignals::mark_done(Request& request) noexcept {
     give_request(&request);
   }
   notify_waiters();
+}
+
+void refuse_freed() {
+  fail(MPI_ERR_REQUEST,
+       "the request has been freed (MPI_Request_free), and can be neither waited for nor used again");
 }
 
 /// What a wait for the request is for.

@@ -123,6 +123,9 @@ extern Request ended_receive_of_no_process;
 /// are none.
 [[nodiscard]] std::string leaked_requests(bool with_those_ended);
 
+/// Fails: the program has freed the request, which is under way.
+[[noreturn, gnu::cold]] void refuse_freed();
+
 /// Progresses until the request is done.
 void wait_done(const Request& request) noexcept;
 

@@ -32,6 +32,7 @@ const std::vector<int>& members_of(const char* name) {
 void session_init(Info* info, MPI_Errhandler errhandler, MPI_Session* made) {
   Errhandler& handler = errhandler_for(errhandler, Errhandler::Of::session);
   open_library();
+  world->is_for_one_thread = false;
   auto* const session = new Session;
   session->errhandler = retain(&handler);
   session->info = copy_of(info);

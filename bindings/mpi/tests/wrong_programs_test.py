@@ -221,6 +221,38 @@ class WrongPrograms(unittest.TestCase):
                 self.assertRegex(result.stderr, line)
                 self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
+    def test_mistakes_that_are_often_made_end_with_one_line(self):
+        freed = r"the request has been freed \(MPI_Request_free\), and can be neither waited for nor used again \(MPI_ERR_REQUEST\)"
+        null = r"is a null pointer; a place for the result is needed \(MPI_ERR_ARG\)"
+        in_place = r"is MPI_IN_PLACE, .*and 4 bytes are to be moved \(MPI_ERR_BUFFER\)"
+        for name, expected in (
+                ("freed_and_waited_for", rf"MPI_Wait: {freed}"), ("freed_and_tested", rf"MPI_Test: {freed}"),
+                ("freed_twice", rf"MPI_Request_free: {freed}"), ("freed_and_cancelled", rf"MPI_Cancel: {freed}"),
+                ("start_of_no_persistent_one", r"MPI_Start: the request is not persistent; one of MPI_..._init is needed"),
+                ("no_request", rf"MPI_Isend on MPI_COMM_WORLD: argument 'request' {null}"), ("no_request_to_wait_for", rf"MPI_Wait: argument 'request' {null}"),
+                ("no_flag", rf"MPI_Iprobe on MPI_COMM_WORLD: argument 'flag' {null}"),
+                ("no_status", r"MPI_Get_count: argument 'status' is MPI_STATUS_IGNORE, or a null pointer; a status is needed"),
+                ("probed_and_received_shorter", r"MPI_Recv on MPI_COMM_WORLD: the message from rank \d with tag 5 is longer than the buffer, which has room for 8 bytes"),
+                ("in_place_message", rf"MPI_Send on MPI_COMM_WORLD: the buffer {in_place}"),
+                ("overlap_of_reduction", r"MPI_Allreduce on MPI_COMM_WORLD: 'sendbuf' and 'recvbuf' overlap by 8 bytes; they must be apart"),
+                ("overlap_with_all", r"MPI_Allgather on MPI_COMM_WORLD: 'sendbuf' and 'recvbuf' overlap by 16 bytes"),
+                ("overlap_of_all", r"MPI_Alltoall on MPI_COMM_WORLD: 'sendbuf' and 'recvbuf' overlap by 24 bytes"),
+                ("no_list_of_counts", r"MPI_Gatherv on MPI_COMM_WORLD: argument 'recvcounts' is a null pointer; a list of a number for each rank is needed"),
+                ("count_of_all", r"rank 0: MPI_Gather on MPI_COMM_WORLD: what this rank sends to itself has 16 bytes, and 32 are awaited"),
+                ("one_count_for_itself", r"MPI_Allgather on MPI_COMM_WORLD: .*has (12|16|more than the 12) bytes.* awaited"),
+                ("in_place_elsewhere", rf"rank 1: MPI_Reduce on MPI_COMM_WORLD: argument 'sendbuf' {in_place}"),
+                ("grid_of_too_many", r"MPI_Cart_create on MPI_COMM_WORLD: the grid has more ranks than the communicator, which has 2 \(MPI_ERR_DIMS\)"),
+                ("not_a_member", r"rank 1: MPI_Barrier: argument 'comm' is MPI_COMM_NULL"),
+                ("predefined_type_freed", r"MPI_Type_free: MPI_INT is predefined and cannot be freed"),
+                ("predefined_operation_freed", r"MPI_Op_free: MPI_SUM is predefined and cannot be freed")):
+            with self.subTest(name):
+                self.assert_says(self.run_to_end("usual", name, 2), rf"weft-mpi: .*{expected}.*called at usual\.c:\d+")
+
+    def test_calls_of_a_thread_that_was_not_announced_are_found_by_the_checks(self):
+        self.assert_says(self.run_to_end("usual", "another_thread", 2, WEFT_MPI_CHECK="1"),
+                         r"MPI_Sendrecv at usual\.c:\d+ on MPI_COMM_WORLD: another thread calls than that which called MPI_Init, and MPI_THREAD_SERIALIZED or "
+                         r"MPI_THREAD_MULTIPLE was not asked for")
+
     def test_different_collectives_whose_messages_are_the_same_are_told_at_the_end(self):
         at = "unnoticed.c"
         for name, ranks, on, expected in (
@@ -266,8 +298,8 @@ class WrongPrograms(unittest.TestCase):
                                  expected)
 
     def test_a_right_program_is_not_blamed(self):
-        for program in ("deadlocks", "checked", "arguments"):
-            result = subprocess.run([BIN / "weft", "run", "-n", "2", "--explain", "60", "--", Path(self.folder.name) / program],
+        for program, *name in (("deadlocks",), ("checked",), ("arguments",), ("unnoticed",), ("usual",), ("usual", "wait_for_one_not_started")):
+            result = subprocess.run([BIN / "weft", "run", "-n", "2", "--explain", "60", "--", Path(self.folder.name) / program, *name],
                                     capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_CHECK": "1"})
             self.assertEqual((result.returncode, result.stderr), (0, ""))
 

@@ -24,6 +24,7 @@ struct World {
   const Way way_within_host, way_between_hosts;
   const std::size_t packet_bytes;
   std::thread::id main_thread = std::this_thread::get_id();
+  bool is_for_one_thread = false;  // the program has asked for no more
 };
 
 /// nullptr before MPI_Init and after MPI_Finalize.
