@@ -40,6 +40,17 @@ class Mpicc(unittest.TestCase):
             self.said("-cc=gcc", "-o", program, SOURCE)
             self.assertTrue(program.exists())
 
+    def test_a_compiler_that_variables_of_other_libraries_name(self):
+        for name in ("MPI_CC", "MPICH_CC", "OMPI_CC"):
+            shown = subprocess.run([BIN / "mpicc", "-show"], capture_output=True, text=True, check=True, env={**os.environ, name: "gcc -m64"})
+            self.assertRegex(shown.stdout, r"^gcc -m64 -I")
+
+    def test_an_object_of_several_objects(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.said("-c", SOURCE, "-o", Path(folder, "one.o"))
+            self.said("-r", "-nostdlib", "-o", Path(folder, "all.o"), Path(folder, "one.o"))
+            self.said("-o", Path(folder, "say"), Path(folder, "all.o"))
+
     def test_flags_serve_the_compiler_itself(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "say")

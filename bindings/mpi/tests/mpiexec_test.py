@@ -43,7 +43,11 @@ class Mpiexec(unittest.TestCase):
 
     def test_options_that_change_nothing_here(self):
         for options in (("-v",), ("--nooversubscribe",), ("--bynode",), ("--display-map",), ("-print-rank-map",), ("--cpus-per-rank", "1"),
-                        ("--bind-to", "socket"), ("-bind-to", "hwthread")):
+                        ("--bind-to", "socket"), ("-bind-to", "hwthread"), ("--map-by", ":OVERSUBSCRIBE"), ("--map-by", "ppr:2:socket"),
+                        ("--bind-to", "core:overload-allowed"), ("-bind-to-none",), ("--gmca", "a", "b"), ("--prtemca", "a", "b"),
+                        ("--no-oversubscribe",), ("-display-map",), ("--display", "bind"), ("--get-stack-traces",), ("-rmk", "user"),
+                        ("-order-nodes", "ascending"), ("-disable-hostname-propagation",), ("--prefix", "/usr"), ("--continuous",),
+                        ("--stdin", "none"), ("--merge-stderr-to-stdout",), ("--stdin", "0")):
             with self.subTest(options):
                 self.assertEqual(self.said(*options, "-n", "2", self.say), [self.line(rank, 2) for rank in range(2)])
 
@@ -53,14 +57,20 @@ class Mpiexec(unittest.TestCase):
 
     def test_hosts(self):
         (self.folder / "hosts").write_text("# ours\nlocalhost\nlocalhost slots=2\n")
-        for options in (("-host", "localhost"), ("-hosts", "localhost:3"), ("-H", "localhost", "-ppn", "3"), ("-machinefile", "hosts"),
+        for options in (("-host", "localhost"), ("-hosts", "localhost:3"), ("-H", "localhost,localhost,localhost"), ("-host", "localhost:2,localhost"),
+                        ("--map-by", "ppr:3:node:PE=1", "--host", "localhost"), ("-machine-file", "hosts"), ("-H", "localhost", "-ppn", "3"), ("-machinefile", "hosts"),
                         ("--hostfile", "hosts"), ("--map-by", "ppr:3:node", "--host", "localhost")):
             with self.subTest(options):
                 self.assertEqual(self.said(*options, "-n", "3", self.say), [self.line(rank, 3) for rank in range(3)])
         self.assertEqual(self.said("-machinefile", "hosts", self.say), [self.line(rank, 3) for rank in range(3)])
 
     def test_lines_with_their_rank(self):
-        self.assertEqual(self.said("-l", "-n", "2", self.say), [f"[{rank}] {self.line(rank, 2)}" for rank in range(2)])
+        for options in (("-l",), ("-tag-output",), ("--output", "tag")):
+            self.assertEqual(self.said(*options, "-n", "2", self.say), [f"[{rank}] {self.line(rank, 2)}" for rank in range(2)])
+
+    def test_errors_among_the_output(self):
+        for options in (("-merge-stderr-to-stdout",), ("--output", "merge")):
+            self.assertEqual(self.said(*options, "-n", "1", "sh", "-c", "echo wrong >&2"), ["wrong"])
 
     def test_what_is_refused(self):
         for arguments, line in ((("-n", "two", self.say), "mpiexec: -n two: a number of ranks is needed"),
@@ -70,6 +80,10 @@ class Mpiexec(unittest.TestCase):
                                 (("-machinefile", "none", self.say), "mpiexec: the file of hosts none cannot be read"),
                                 (("-bind-to", "user:0", self.say), "mpiexec: -bind-to user:0: none, core, hwthread, l3cache, numa, socket, package and "
                                  "board are known"),
+                                (("--map-by", "ppr:2:socket", self.say), "mpiexec: --map-by ppr:2:socket: -n is needed with it; ppr:RANKS:node "
+                                 "alone gives a number of ranks"),
+                                (("--stdin", "all", self.say), "mpiexec: --stdin all: 0 and none are known"),
+                                (("-output", "x", self.say), "mpiexec: -output x: tag, rank and merge are known"),
                                 (("-genv", "A"), "mpiexec: option -genv needs a name and a value"),
                                 (("--no-such", self.say), "mpiexec: option --no-such is not known; docs/guide/bindings/mpi.md has those that are")):
             result = self.mpiexec(*arguments)
