@@ -116,17 +116,16 @@ void Contacts::open_if_both_spoke(Link& link) noexcept {
   context_.links_need_service = true;
 }
 
+/// There are some: has_updates() has said so.
 Sent Contacts::send_updates(Link& link) noexcept {
   std::array<HandleChange, kChangesPerMessage> updates;
   HandleCursor cursor = link.cursor;
   const std::size_t count = context_.shared.board.take_updates(cursor, updates);
-  Sent sent = Sent::yes;
-  if (count != 0)
-    sent = context_.transport.transmit(link, context_.header(Kind::handles, 0, 0),
-                                       bytes_of(std::span(updates.data(), count)));
+  const Sent sent = context_.transport.transmit(link, context_.header(Kind::handles, 0, 0),
+                                                bytes_of(std::span(updates.data(), count)));
   if (sent == Sent::later) return sent;
   link.cursor = cursor;
-  if (count != 0) ++link.changes_sent;
+  ++link.changes_sent;
   return sent;
 }
 
