@@ -13,7 +13,8 @@
 
 namespace weft::network::sim {
 
-struct Place {
+/// Names a device in the whole job.
+struct DeviceAddress {
   int rank;
   std::uint32_t device;
 };
@@ -34,8 +35,8 @@ struct Flight {
 
 /// Messages of one traffic class from one device to another, sorted by arrival.
 struct Lane {
-  Place from;
-  Place to;
+  DeviceAddress from;
+  DeviceAddress to;
   TrafficClass traffic;
   Tick contact_at = 0;  // earlier sends are refused as not ready
   Tick last_due = 0;

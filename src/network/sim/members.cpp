@@ -17,8 +17,8 @@ void Members::check(int rank, const char* what) const {
                                        ": the job has ranks 0 to " + std::to_string(size() - 1));
 }
 
-Mailbox& Members::mailbox(Place place) {
-  auto& box = at(place.rank).mailboxes[place.device];
+Mailbox& Members::mailbox(DeviceAddress address) {
+  auto& box = at(address.rank).mailboxes[address.device];
   if (box == nullptr) box = std::make_unique<Mailbox>();
   return *box;
 }

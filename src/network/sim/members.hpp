@@ -58,7 +58,7 @@ class Members {
   [[nodiscard]] Member& at(int rank) noexcept { return all_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] const Member& at(int rank) const noexcept { return all_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::span<Member> all() noexcept { return all_; }
-  Mailbox& mailbox(Place place);
+  Mailbox& mailbox(DeviceAddress address);
   /// Throws weft::Error when there is no such rank; the line begins with `what`.
   void check(int rank, const char* what) const;
 

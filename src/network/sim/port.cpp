@@ -4,39 +4,39 @@
 
 namespace weft::network::sim {
 
-SimPort::SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_ptr<LentPackets>>& lent,
-                 detail::PayloadLender& copier)
+SimPort::SimPort(SimulatedFabric& fabric, DeviceAddress address,
+                 std::vector<std::unique_ptr<LentPackets>>& lent, detail::PayloadLender& copier)
     : fabric_(fabric),
-      place_(place),
+      address_(address),
       lent_(lent),
       copier_(copier),
       capabilities_{fabric.parameters().inject, fabric.parameters().rma, fabric.parameters().immediate, false,
                     fabric.parameters().rma},
-      mailbox_(fabric.open_device(place)) {}
+      mailbox_(fabric.open_device(address)) {}
 
-SimPort::~SimPort() { fabric_.close_device(place_); }
+SimPort::~SimPort() { fabric_.close_device(address_); }
 
 SendResult SimPort::send(const Outgoing& outgoing, Bytes payload) noexcept {
-  return fabric_.messages().send(place_, outgoing, payload, kNoPacket);
+  return fabric_.messages().send(address_, outgoing, payload, kNoPacket);
 }
 
 SendResult SimPort::send_packet(const Outgoing& outgoing, std::uint32_t packet, std::size_t size) noexcept {
-  return fabric_.messages().send(place_, outgoing,
-                                 {fabric_.messages().packet_data(place_.rank, packet), size}, packet);
+  return fabric_.messages().send(address_, outgoing,
+                                 {fabric_.messages().packet_data(address_.rank, packet), size}, packet);
 }
 
 bool SimPort::read(int peer, std::uint64_t address, std::span<std::byte> local) noexcept {
-  return fabric_.memory().read(place_.rank, peer, address, local);
+  return fabric_.memory().read(address_.rank, peer, address, local);
 }
 
 AccessResult SimPort::put(int peer, const RemoteMemory& to, Bytes from, const std::uint64_t* immediate,
                           std::uint64_t token) noexcept {
-  return fabric_.memory().put(place_, peer, to, from, immediate, token);
+  return fabric_.memory().put(address_, peer, to, from, immediate, token);
 }
 
 AccessResult SimPort::get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                           std::uint64_t token) noexcept {
-  return fabric_.memory().get(place_, peer, from, to, token);
+  return fabric_.memory().get(address_, peer, from, to, token);
 }
 
 std::string SimPort::undelivered() {
@@ -49,12 +49,12 @@ std::string SimPort::undelivered() {
 }
 
 std::size_t SimPort::poll(Sink& sink, std::size_t limit) noexcept {
-  const std::uint64_t poll = fabric_.messages().begin_poll(place_);
+  const std::uint64_t poll = fabric_.messages().begin_poll(address_);
   std::size_t count = 0;
   std::size_t bulk = 0;
   Delivery delivery;
   while (poll != 0 &&
-         fabric_.messages().next(place_, mailbox_, poll, {bulk < kBulkPerPoll, count < limit}, delivery)) {
+         fabric_.messages().next(address_, mailbox_, poll, {bulk < kBulkPerPoll, count < limit}, delivery)) {
     const bool is_bulk =
         delivery.kind == Delivery::Kind::message && urgency_of(delivery.lane->traffic) == Urgency::last;
     const bool taken = hand_over(sink, delivery);
@@ -94,12 +94,12 @@ Port::Traffic SimPort::traffic() noexcept {
           .delivered_bytes = delivered_bytes_.load(std::memory_order_relaxed)};
 }
 
-bool SimPort::prepare_park() noexcept { return fabric_.parking().prepare_park(place_, mailbox_); }
+bool SimPort::prepare_park() noexcept { return fabric_.parking().prepare_park(address_, mailbox_); }
 
 std::uint32_t SimPort::park_token() const noexcept { return mailbox_.token.load(std::memory_order_relaxed); }
 
 bool SimPort::park(std::uint32_t token, std::uint32_t, std::chrono::nanoseconds limit) noexcept {
-  return fabric_.parking().park(place_, mailbox_, token, limit);
+  return fabric_.parking().park(address_, mailbox_, token, limit);
 }
 
 void SimPort::wake(std::uint32_t) noexcept { fabric_.parking().wake(mailbox_); }

@@ -12,7 +12,7 @@ namespace weft::network::sim {
 
 class SimPort final : public Port {
  public:
-  SimPort(SimulatedFabric& fabric, Place place, std::vector<std::unique_ptr<LentPackets>>& lent,
+  SimPort(SimulatedFabric& fabric, DeviceAddress address, std::vector<std::unique_ptr<LentPackets>>& lent,
           detail::PayloadLender& copier);
   ~SimPort() override;
 
@@ -28,19 +28,19 @@ class SimPort final : public Port {
   AccessResult get(int peer, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
   [[nodiscard]] Offer offer(int, Bytes memory, RegionName) noexcept override {
-    return fabric_.memory().offer(place_.rank, memory);
+    return fabric_.memory().offer(address_.rank, memory);
   }
   void end_offer(int, const Offer& offer) noexcept override {
-    fabric_.memory().end_offer(place_.rank, offer);
+    fabric_.memory().end_offer(address_.rank, offer);
   }
   AccessResult fetch(int peer, const OfferedMemory& from, std::span<std::byte> to,
                      std::uint64_t token) noexcept override {
-    return fabric_.memory().fetch(place_, peer, from, to, token);
+    return fabric_.memory().fetch(address_, peer, from, to, token);
   }
-  void stop_fetches() noexcept override { fabric_.memory().stop_fetches(place_); }
-  [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(place_.rank, peer); }
-  [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(place_.rank); }
-  bool reclaim(int peer) noexcept override { return !fabric_.messages().has_traffic(peer, place_); }
+  void stop_fetches() noexcept override { fabric_.memory().stop_fetches(address_); }
+  [[nodiscard]] bool has_left(int peer) noexcept override { return fabric_.has_left(address_.rank, peer); }
+  [[nodiscard]] bool is_cut_off() noexcept override { return fabric_.is_killed(address_.rank); }
+  bool reclaim(int peer) noexcept override { return !fabric_.messages().has_traffic(peer, address_); }
   std::size_t poll(Sink& sink, std::size_t limit) noexcept override;
   bool prepare_park() noexcept override;
   [[nodiscard]] std::uint32_t park_token() const noexcept override;
@@ -48,10 +48,10 @@ class SimPort final : public Port {
   void wake(std::uint32_t bits) noexcept override;
   [[nodiscard]] bool has_parked() const noexcept override;
   void quiesce() noexcept override { fabric_.messages().quiesce(mailbox_); }
-  [[nodiscard]] bool drained() noexcept override { return fabric_.messages().drained(place_); }
+  [[nodiscard]] bool drained() noexcept override { return fabric_.messages().drained(address_); }
   [[nodiscard]] std::string undelivered() override;
   [[nodiscard]] std::vector<Unconsumed> unconsumed() override {
-    return fabric_.messages().unconsumed(place_);
+    return fabric_.messages().unconsumed(address_);
   }
   [[nodiscard]] Traffic traffic() noexcept override;
 
@@ -59,7 +59,7 @@ class SimPort final : public Port {
   bool hand_over(Sink& sink, Delivery& delivery) noexcept;
 
   SimulatedFabric& fabric_;
-  const Place place_;
+  const DeviceAddress address_;
   std::vector<std::unique_ptr<LentPackets>>& lent_;  // by rank
   detail::PayloadLender& copier_;
   const Capabilities capabilities_;

@@ -74,9 +74,9 @@ class Schedule {
 /// Inserts an item into a vector sorted by the field `due`, behind items of the same tick.
 template <class Item>
 void insert_by_due(std::vector<Item>& items, Item item) {
-  auto place = items.end();
-  while (place != items.begin() && (place - 1)->due > item.due) --place;
-  items.insert(place, std::move(item));
+  auto position = items.end();
+  while (position != items.begin() && (position - 1)->due > item.due) --position;
+  items.insert(position, std::move(item));
 }
 
 }  // namespace weft::network::sim

@@ -108,7 +108,7 @@ Network::Taker SimNetwork::taker_of(int peer) noexcept {
 std::optional<detail::DirectWindow> SimNetwork::map_memory(int, const RemoteMemory&) { return std::nullopt; }
 
 std::unique_ptr<Port> SimNetwork::open_port(std::uint32_t index, detail::DevicePath&) {
-  return std::make_unique<SimPort>(*fabric_, Place{rank_, index}, lent_, copier_);
+  return std::make_unique<SimPort>(*fabric_, DeviceAddress{rank_, index}, lent_, copier_);
 }
 
 void SimNetwork::publish_handle(std::uint16_t id, std::uint16_t generation, HandleState state) noexcept {

@@ -47,7 +47,7 @@ std::byte* SimulatedAccesses::find(const Access& access) noexcept {
   return allowed ? region.memory.data() + offset : nullptr;
 }
 
-AccessResult SimulatedAccesses::put(Place from, int peer, const RemoteMemory& to, Bytes bytes,
+AccessResult SimulatedAccesses::put(DeviceAddress from, int peer, const RemoteMemory& to, Bytes bytes,
                                     const std::uint64_t* immediate, std::uint64_t token) noexcept {
   if (!schedule_.parameters().rma || (immediate != nullptr && schedule_.parameters().immediate == 0))
     return AccessResult::unsupported;
@@ -56,8 +56,8 @@ AccessResult SimulatedAccesses::put(Place from, int peer, const RemoteMemory& to
                 immediate != nullptr ? *immediate & mask : 0, 0, 0, 0, false});
 }
 
-AccessResult SimulatedAccesses::get(Place from, int peer, const RemoteMemory& memory, std::span<std::byte> to,
-                                    std::uint64_t token) noexcept {
+AccessResult SimulatedAccesses::get(DeviceAddress from, int peer, const RemoteMemory& memory,
+                                    std::span<std::byte> to, std::uint64_t token) noexcept {
   if (!schedule_.parameters().rma) return AccessResult::unsupported;
   return start({from, peer, token, 0, memory, nullptr, to.data(), to.size(), false, 0, 0, 0, 0, false});
 }
@@ -65,7 +65,7 @@ AccessResult SimulatedAccesses::get(Place from, int peer, const RemoteMemory& me
 AccessResult SimulatedAccesses::start(Access access) noexcept {
   const std::lock_guard lock(mutex_);
   if (members_.has_left(access.from.rank, access.peer)) return AccessResult::peer_left;
-  const Place signalled{access.peer, access.memory.device};
+  const DeviceAddress signalled{access.peer, access.memory.device};
   const auto refuse = [&](AccessResult result) {
     refused(access.peer, static_cast<std::uint64_t>(result), access.size);
     return result;
@@ -171,16 +171,16 @@ void SimulatedAccesses::end_offer(int rank, const Offer& offer) noexcept {
   members_.at(rank).offers.erase(offer.key);
 }
 
-AccessResult SimulatedAccesses::fetch(Place from, int peer, const OfferedMemory& memory,
+AccessResult SimulatedAccesses::fetch(DeviceAddress from, int peer, const OfferedMemory& memory,
                                       std::span<std::byte> to, std::uint64_t token) noexcept {
   const RemoteMemory offered{{kOffered, 0}, {memory.address, memory.key}, 0, memory.offset, memory.device};
   return get(from, peer, offered, to, token);
 }
 
-void SimulatedAccesses::stop_fetches(Place place) noexcept {
+void SimulatedAccesses::stop_fetches(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase_if(accesses_, [&](const Access& access) {
-    return access.is_from(place) && access.memory.region.index == kOffered;
+    return access.is_from(address) && access.memory.region.index == kOffered;
   });
 }
 
@@ -198,8 +198,8 @@ void SimulatedAccesses::drop_of(int rank) noexcept {
   std::erase_if(accesses_, [&](const Access& access) { return access.from.rank == rank; });
 }
 
-void SimulatedAccesses::drop_of(Place place) noexcept {
-  std::erase_if(accesses_, [&](const Access& access) { return access.is_from(place); });
+void SimulatedAccesses::drop_of(DeviceAddress address) noexcept {
+  std::erase_if(accesses_, [&](const Access& access) { return access.is_from(address); });
 }
 
 void SimulatedAccesses::fail_of(int rank) noexcept {
@@ -208,9 +208,9 @@ void SimulatedAccesses::fail_of(int rank) noexcept {
   drop_of(rank);
 }
 
-bool SimulatedAccesses::concern(Place place) const noexcept {
+bool SimulatedAccesses::concern(DeviceAddress address) const noexcept {
   return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& access) {
-    return access.is_from(place) || access.peer == place.rank;
+    return access.is_from(address) || access.peer == address.rank;
   });
 }
 

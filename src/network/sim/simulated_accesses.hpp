@@ -23,17 +23,17 @@ class SimulatedAccesses {
 
   RegionKeys add_region(int rank, RegionName name, std::span<std::byte> memory);
   void remove_region(int rank, RegionName name) noexcept;
-  AccessResult put(Place from, int peer, const RemoteMemory& to, Bytes bytes, const std::uint64_t* immediate,
-                   std::uint64_t token) noexcept;
-  AccessResult get(Place from, int peer, const RemoteMemory& memory, std::span<std::byte> to,
+  AccessResult put(DeviceAddress from, int peer, const RemoteMemory& to, Bytes bytes,
+                   const std::uint64_t* immediate, std::uint64_t token) noexcept;
+  AccessResult get(DeviceAddress from, int peer, const RemoteMemory& memory, std::span<std::byte> to,
                    std::uint64_t token) noexcept;
   bool read(int reader, int peer, std::uint64_t address, std::span<std::byte> local) noexcept;
   /// Offers the memory, or by chance does not.
   Offer offer(int rank, Bytes memory) noexcept;
   void end_offer(int rank, const Offer& offer) noexcept;
-  AccessResult fetch(Place from, int peer, const OfferedMemory& memory, std::span<std::byte> to,
+  AccessResult fetch(DeviceAddress from, int peer, const OfferedMemory& memory, std::span<std::byte> to,
                      std::uint64_t token) noexcept;
-  void stop_fetches(Place place) noexcept;
+  void stop_fetches(DeviceAddress address) noexcept;
 
   // Under the mutex:
   /// Time advances by one tick: deaths are seen, and accesses that are due are carried out.
@@ -42,16 +42,16 @@ class SimulatedAccesses {
   void refused(int peer, std::uint64_t result, std::size_t size) noexcept;
   /// Drops the accesses that a rank, or a device, has begun.
   void drop_of(int rank) noexcept;
-  void drop_of(Place place) noexcept;
+  void drop_of(DeviceAddress address) noexcept;
   /// The rank has died: the accesses that it has begun end for it at once. Its peers' accesses end when they
   /// would have been applied.
   void fail_of(int rank) noexcept;
   /// Returns true when an access by the device, or to its rank, is under way.
-  [[nodiscard]] bool concern(Place place) const noexcept;
+  [[nodiscard]] bool concern(DeviceAddress address) const noexcept;
 
  private:
   struct Access {
-    Place from;
+    DeviceAddress from;
     int peer;
     std::uint64_t token;
     std::uint64_t number;
@@ -66,8 +66,8 @@ class SimulatedAccesses {
     Tick end_at;    // tick at which the initiator learns of it
     bool begun;
 
-    [[nodiscard]] bool is_from(Place place) const noexcept {
-      return from.rank == place.rank && from.device == place.device;
+    [[nodiscard]] bool is_from(DeviceAddress address) const noexcept {
+      return from.rank == address.rank && from.device == address.device;
     }
   };
 

@@ -51,19 +51,19 @@ Network::Closing SimulatedFabric::closing(int rank) noexcept {
   return members_.at(rank).closing;
 }
 
-Mailbox& SimulatedFabric::open_device(Place place) {
+Mailbox& SimulatedFabric::open_device(DeviceAddress address) {
   const std::lock_guard lock(mutex_);
-  Mailbox& box = members_.mailbox(place);
+  Mailbox& box = members_.mailbox(address);
   box.open = true;
   return box;
 }
 
-void SimulatedFabric::close_device(Place place) noexcept {
+void SimulatedFabric::close_device(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
-  Mailbox& box = members_.mailbox(place);
+  Mailbox& box = members_.mailbox(address);
   box.open = false;
   box.ends.clear();
-  accesses_.drop_of(place);
+  accesses_.drop_of(address);
 }
 
 bool SimulatedFabric::has_left(int observer, int peer) noexcept {

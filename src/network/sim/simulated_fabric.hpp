@@ -41,8 +41,8 @@ class SimulatedFabric {
   void join(int rank, const SimulationParameters& parameters, const Network::PacketMemory& packets,
             std::shared_ptr<std::byte> memory);
   void leave(int rank) noexcept;
-  Mailbox& open_device(Place place);
-  void close_device(Place place) noexcept;
+  Mailbox& open_device(DeviceAddress address);
+  void close_device(DeviceAddress address) noexcept;
   [[nodiscard]] bool has_left(int observer, int peer) noexcept;
   /// The number of deaths that peers have seen.
   [[nodiscard]] const std::atomic<std::uint32_t>& failures() const noexcept { return members_.failures(); }

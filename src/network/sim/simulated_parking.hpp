@@ -19,12 +19,13 @@ class SimulatedParking {
       : mutex_(mutex), members_(members), accesses_(accesses) {}
 
   /// Returns false while traffic is under way to the device, so that its waiting threads go on polling.
-  [[nodiscard]] bool prepare_park(Place place, Mailbox& mailbox) noexcept;
-  bool park(Place place, Mailbox& mailbox, std::uint32_t token, std::chrono::nanoseconds limit) noexcept;
+  [[nodiscard]] bool prepare_park(DeviceAddress address, Mailbox& mailbox) noexcept;
+  bool park(DeviceAddress address, Mailbox& mailbox, std::uint32_t token,
+            std::chrono::nanoseconds limit) noexcept;
   void wake(Mailbox& mailbox) noexcept;
 
  private:
-  [[nodiscard]] bool expects_something(Place place, const Mailbox& mailbox) const noexcept;
+  [[nodiscard]] bool expects_something(DeviceAddress address, const Mailbox& mailbox) const noexcept;
 
   std::mutex& mutex_;
   const Members& members_;

@@ -21,7 +21,7 @@ std::uint64_t route(const Lane& lane) noexcept {
 
 }  // namespace
 
-Lane& SimulatedTraffic::lane(Place from, Place to, TrafficClass traffic) {
+Lane& SimulatedTraffic::lane(DeviceAddress from, DeviceAddress to, TrafficClass traffic) {
   Mailbox& box = members_.mailbox(to);
   for (Lane* each : box.lanes)
     if (each->from.rank == from.rank && each->from.device == from.device && each->traffic == traffic)
@@ -36,7 +36,7 @@ Lane& SimulatedTraffic::lane(Place from, Place to, TrafficClass traffic) {
 }
 
 /// Returns SendResult::sent when nothing is in the way.
-SendResult SimulatedTraffic::refusal(Place from, Lane& to, const Outgoing& outgoing) noexcept {
+SendResult SimulatedTraffic::refusal(DeviceAddress from, Lane& to, const Outgoing& outgoing) noexcept {
   if (schedule_.now() < to.contact_at) return SendResult::not_ready;
   if (outgoing.to_handle) {
     const SendResult admitted = members_.at(outgoing.peer).handles.admission(outgoing.word, schedule_.now());
@@ -49,11 +49,11 @@ SendResult SimulatedTraffic::refusal(Place from, Lane& to, const Outgoing& outgo
   return to.under_way() < schedule_.parameters().slots ? SendResult::sent : SendResult::no_slot;
 }
 
-SendResult SimulatedTraffic::send(Place from, const Outgoing& outgoing, Bytes payload,
+SendResult SimulatedTraffic::send(DeviceAddress from, const Outgoing& outgoing, Bytes payload,
                                   std::uint32_t packet) noexcept {
   const std::lock_guard lock(mutex_);
   if (members_.has_left(from.rank, outgoing.peer)) return SendResult::peer_left;
-  const Place to{outgoing.peer, outgoing.device};
+  const DeviceAddress to{outgoing.peer, outgoing.device};
   if (!members_.at(to.rank).joined || !members_.mailbox(to).open) {
     if (members_.at(to.rank).closing == Network::Closing::runtime) return SendResult::peer_left;
     accesses_.refused(to.rank, static_cast<std::uint64_t>(SendResult::not_ready), payload.size());
@@ -102,15 +102,15 @@ SendResult SimulatedTraffic::send(Place from, const Outgoing& outgoing, Bytes pa
   return result;
 }
 
-std::uint64_t SimulatedTraffic::begin_poll(Place place) noexcept {
+std::uint64_t SimulatedTraffic::begin_poll(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
   accesses_.tick();
-  const Member& polling = members_.at(place.rank);
+  const Member& polling = members_.at(address.rank);
   if (polling.paused_until > schedule_.now() || schedule_.random().chance(polling.slow)) return 0;
   return schedule_.next_number();
 }
 
-bool SimulatedTraffic::next(Place place, Mailbox& box, std::uint64_t poll, Allowed allowed,
+bool SimulatedTraffic::next(DeviceAddress address, Mailbox& box, std::uint64_t poll, Allowed allowed,
                             Delivery& delivery) noexcept {
   const std::lock_guard lock(mutex_);
   Tick due = schedule_.now() + 1;
@@ -153,14 +153,14 @@ bool SimulatedTraffic::next(Place place, Mailbox& box, std::uint64_t poll, Allow
     case Delivery::Kind::end:
       delivery.value = box.ends.front().token;
       delivery.outcome = box.ends.front().outcome;
-      schedule_.note(Schedule::Event::ended, static_cast<std::uint64_t>(place.rank), place.device,
+      schedule_.note(Schedule::Event::ended, static_cast<std::uint64_t>(address.rank), address.device,
                      static_cast<std::uint64_t>(delivery.outcome));
       box.ends.erase(box.ends.begin());
       break;
     case Delivery::Kind::immediate:
       delivery.value = box.immediates.front().value;
       delivery.peer = box.immediates.front().from;
-      schedule_.note(Schedule::Event::arrived, static_cast<std::uint64_t>(place.rank), place.device, 0);
+      schedule_.note(Schedule::Event::arrived, static_cast<std::uint64_t>(address.rank), address.device, 0);
       box.immediates.erase(box.immediates.begin());
       break;
   }
@@ -229,31 +229,31 @@ bool SimulatedTraffic::is_awaited(const Lane& lane) noexcept {
   return lane.awaited() != 0 && (lane.traffic != TrafficClass::control || members_.mailbox(lane.to).open);
 }
 
-bool SimulatedTraffic::drained(Place place) noexcept {
+bool SimulatedTraffic::drained(DeviceAddress address) noexcept {
   const std::lock_guard lock(mutex_);
   return std::none_of(lanes_.begin(), lanes_.end(), [&](const Lane& each) {
-    return each.from.rank == place.rank && each.from.device == place.device && is_awaited(each) &&
-           !members_.has_left(place.rank, each.to.rank);
+    return each.from.rank == address.rank && each.from.device == address.device && is_awaited(each) &&
+           !members_.has_left(address.rank, each.to.rank);
   });
 }
 
-std::vector<Port::Unconsumed> SimulatedTraffic::unconsumed(Place place) {
+std::vector<Port::Unconsumed> SimulatedTraffic::unconsumed(DeviceAddress address) {
   const std::lock_guard lock(mutex_);
   std::vector<Port::Unconsumed> all;
   for (int rank = 0; rank < members_.size(); ++rank) {
-    const auto& lost = members_.at(place.rank).lost;
-    const auto of_rank = lost.find({rank, place.device});
+    const auto& lost = members_.at(address.rank).lost;
+    const auto of_rank = lost.find({rank, address.device});
     std::uint64_t messages = of_rank != lost.end() ? of_rank->second : 0;
     bool needs_sender = false;
     for (const Lane& each : lanes_)
-      if (each.from.rank == place.rank && each.from.device == place.device && each.to.rank == rank &&
-          (each.traffic != TrafficClass::control || !members_.has_left(place.rank, rank))) {
+      if (each.from.rank == address.rank && each.from.device == address.device && each.to.rank == rank &&
+          (each.traffic != TrafficClass::control || !members_.has_left(address.rank, rank))) {
         if (!is_awaited(each)) continue;
         messages += each.awaited();
         needs_sender |=
             (each.traffic == TrafficClass::rendezvous_data || each.traffic == TrafficClass::control);
       }
-    if (messages != 0) all.push_back({rank, messages, members_.has_left(place.rank, rank), needs_sender});
+    if (messages != 0) all.push_back({rank, messages, members_.has_left(address.rank, rank), needs_sender});
   }
   return all;
 }
@@ -264,7 +264,7 @@ bool SimulatedTraffic::has_lane(int from, int to) noexcept {
                      [&](const Lane& each) { return each.from.rank == from && each.to.rank == to; });
 }
 
-bool SimulatedTraffic::has_traffic(int from, Place to) noexcept {
+bool SimulatedTraffic::has_traffic(int from, DeviceAddress to) noexcept {
   const std::lock_guard lock(mutex_);
   if (members_.at(to.rank).killed) return false;  // a dead rank takes nothing any more
   const Mailbox& box = members_.mailbox(to);

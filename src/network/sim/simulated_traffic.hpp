@@ -23,27 +23,27 @@ class SimulatedTraffic {
                    SimulatedAccesses& accesses) noexcept
       : mutex_(mutex), schedule_(schedule), members_(members), accesses_(accesses) {}
 
-  SendResult send(Place from, const Outgoing& outgoing, Bytes payload, std::uint32_t packet) noexcept;
+  SendResult send(DeviceAddress from, const Outgoing& outgoing, Bytes payload, std::uint32_t packet) noexcept;
   /// Advances time by one tick. Returns the number of the poll, or 0 when it must deliver nothing.
-  std::uint64_t begin_poll(Place place) noexcept;
+  std::uint64_t begin_poll(DeviceAddress address) noexcept;
   /// The deliveries that a poll may still make.
   struct Allowed {
     bool bulk;  // Urgency::last
     bool others;
   };
   /// Finds the next delivery that is due, in the order of Urgency; returns false when there is none.
-  [[nodiscard]] bool next(Place place, Mailbox& mailbox, std::uint64_t poll, Allowed allowed,
+  [[nodiscard]] bool next(DeviceAddress address, Mailbox& mailbox, std::uint64_t poll, Allowed allowed,
                           Delivery& delivery) noexcept;
   /// Ends a delivery. `taken` false: the message stays, and its lane rests for the rest of this poll.
   void finish(Mailbox& mailbox, std::uint64_t poll, Delivery& delivery, bool taken) noexcept;
   [[nodiscard]] const std::byte* packet_data(int owner, std::uint32_t index) const noexcept;
   void quiesce(Mailbox& mailbox) noexcept;
-  [[nodiscard]] bool drained(Place place) noexcept;
-  [[nodiscard]] std::vector<Port::Unconsumed> unconsumed(Place place);
+  [[nodiscard]] bool drained(DeviceAddress address) noexcept;
+  [[nodiscard]] std::vector<Port::Unconsumed> unconsumed(DeviceAddress address);
   /// Returns true when a message was ever sent from one rank to the other.
   [[nodiscard]] bool has_lane(int from, int to) noexcept;
   /// Returns true when messages or immediates of the rank are still to be delivered to the device.
-  [[nodiscard]] bool has_traffic(int from, Place to) noexcept;
+  [[nodiscard]] bool has_traffic(int from, DeviceAddress to) noexcept;
 
   // Under the mutex:
   /// The rank has left: what is on its way to it is lost.
@@ -52,8 +52,8 @@ class SimulatedTraffic {
   void drop_of(int rank) noexcept;
 
  private:
-  Lane& lane(Place from, Place to, TrafficClass traffic);
-  [[nodiscard]] SendResult refusal(Place from, Lane& lane, const Outgoing& outgoing) noexcept;
+  Lane& lane(DeviceAddress from, DeviceAddress to, TrafficClass traffic);
+  [[nodiscard]] SendResult refusal(DeviceAddress from, Lane& lane, const Outgoing& outgoing) noexcept;
   [[nodiscard]] bool is_awaited(const Lane& lane) noexcept;
   void drop_flights(Lane& way) noexcept;
 
