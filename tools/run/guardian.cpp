@@ -45,8 +45,8 @@ Descriptor open_signals(sigset_t signals) {
 /// The host of each rank; empty: the ranks are all on this one.
 std::vector<std::int32_t> hosts_of_ranks(const Options& options) {
   std::vector<std::int32_t> hosts;
-  for (std::size_t host = 0; host < options.placed.size(); ++host)
-    hosts.insert(hosts.end(), static_cast<std::size_t>(options.placed[host]),
+  for (std::size_t host = 0; host < options.ranks_per_host.size(); ++host)
+    hosts.insert(hosts.end(), static_cast<std::size_t>(options.ranks_per_host[host]),
                  static_cast<std::int32_t>(host));
   return hosts;
 }
@@ -155,7 +155,7 @@ int Guardian::run() {
   if (!clean) err_.say("weft run: a process of the job cannot be ended: it is stuck in the kernel");
   if (front_has_died()) return 128 + SIGKILL;
   err_.read_sources();
-  tell_failures();
+  report_failures();
   report_losses();
   const bool complete = finish_output();
   return verdict_.value_or(complete ? 0 : 1);
@@ -218,7 +218,7 @@ void Guardian::wait_for_work() {
   if (typed_for_rank_) pass_typed_input();
   server_.serve();
   if (waits[kSignals].revents != 0) take_signals();
-  // Last: what has become of processes that start agents is told by an event.
+  // Last: what has become of processes that start agents is reported by an event.
   if (remote_) work_for_hosts();
 }
 

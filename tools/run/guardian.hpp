@@ -72,7 +72,7 @@ class Guardian {
   void check_unreachable();
   void check_refused();
   void fail(int rank, int exit_code, const std::string& how);
-  void tell_failures();
+  void report_failures();
   void report_losses();
   void check_abort();
   void check_time();

@@ -56,7 +56,7 @@ void Guardian::check_unreachable() {
   }
 }
 
-/// Ranks that differ in what all must agree on. They are told by themselves as well.
+/// Ranks that differ in what all must agree on. They are reported by themselves as well.
 void Guardian::check_refused() {
   while (const auto refused = server_.findings().take_refused())
     fail(refused->rank, 1, "cannot take part in the job: " + refused->why);
@@ -78,7 +78,7 @@ void Guardian::fail(int rank, int exit_code, const std::string& how) {
 }
 
 // Reports the ranks that failed, in that order, at the end of a job with --keep-going.
-void Guardian::tell_failures() {
+void Guardian::report_failures() {
   if (failures_.empty()) return;
   if (!verdict_) verdict_ = first_failure_;
   err_.say(fmt::format("weft run: {} of {} ranks failed: {}", failures_.size(), ranks_.size(),

@@ -83,7 +83,7 @@ std::int64_t Explanation::remaining_ms() const {
   return remaining;
 }
 
-void Explanation::tell(char request) {
+void Explanation::ask_all(char request) {
   for (const Descriptor& socket : sockets_)
     if (socket) static_cast<void>(::send(socket.get(), &request, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
@@ -91,7 +91,7 @@ void Explanation::tell(char request) {
 void Explanation::ask() {
   if (answer_until_) return;
   for (RankAnswer& answer : answers_) answer.report.reset();
-  tell('r');
+  ask_all('r');
   answer_until_.emplace(kPatience);
 }
 
@@ -113,7 +113,7 @@ std::optional<std::string> Explanation::work() {
   for (int i = 0; i < count; ++i) receive(events[static_cast<std::size_t>(i)].data.u32);
   if (look_at_ && look_at_->passed()) {
     look_at_.reset();
-    tell('l');
+    ask_all('l');
   }
   if (ask_at_ && ask_at_->passed()) {
     ask_at_.reset();

@@ -45,7 +45,7 @@ class Explanation {
   std::optional<std::string> work();
 
  private:
-  void tell(char request);
+  void ask_all(char request);
   void receive(std::size_t rank);
 
   Descriptor epoll_;

@@ -11,7 +11,7 @@ namespace weft::tools::run {
 struct WaitReport {
   std::string what;
   std::string file;
-  std::int64_t line = 0;  ///< 0: the place is unknown
+  std::int64_t line = 0;  ///< 0: file and line are unknown
   std::string context;    ///< what the program says it is doing: "MPI_Recv on MPI_COMM_WORLD"; may be empty
   std::int64_t peer = -1;
   std::int64_t exposed = -1;

@@ -114,7 +114,7 @@ std::string describe(const Ranks& ranks, int rank, const OperationReport& operat
                      operation.state);
 }
 
-/// Describes what other ranks do in the place of a step that `rank` waits in: "; rank 1 has called MPI_Reduce
+/// Describes what other ranks do at the step that `rank` waits in: "; rank 1 has called MPI_Reduce
 /// there". Ranks that have not come so far are added to `awaited`.
 std::string describe_step(const Ranks& ranks, int rank, const WaitReport& wait, std::vector<int>& awaited) {
   if (wait.sequence == 0) return "";

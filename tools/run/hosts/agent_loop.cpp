@@ -113,21 +113,21 @@ int AgentLoop::run() {
   try {
     start_ranks();
   } catch (const Error& error) {
-    tell(JobFrame::trouble, 126, 0, std::as_bytes(std::span(std::string_view(error.what()))));
+    send(JobFrame::trouble, 126, 0, std::as_bytes(std::span(std::string_view(error.what()))));
   }
   while (!is_over()) {
     wait();
     agent_.serve();
     carry_output();
     reap();
-    // Behind the last call of serve(): who is to end is not told of a second time.
+    // Behind the last call of serve(): who is to end is not reported a second time.
     while (const auto end = agent_.take_end()) end_rank(end->rank, SIGKILL);
     link_.flush();
     link_.receive([this](const FrameHeader& frame, std::vector<std::byte>& payload) {
       take(frame, payload);
       return true;
     });
-    tell_of_input();
+    answer_input();
     take_reports();
   }
   kill_descendants();
@@ -139,7 +139,7 @@ bool AgentLoop::is_over() const {
   return has_to_finish_ || link_.has_ended() || agent_.link().has_ended() || is_abandoned_;
 }
 
-void AgentLoop::tell(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload) {
+void AgentLoop::send(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload) {
   link_.send({static_cast<std::uint32_t>(kind), stream, rank, 0}, payload);
 }
 
@@ -150,7 +150,7 @@ void AgentLoop::start_ranks() {
   const FoundProgram program = find_program(job_.program, folders());
   if (!program.error.empty()) {
     const std::string text = fmt::format("host {}: {}", job_.host, program.error);
-    tell(JobFrame::trouble, program.exit_code, 0, std::as_bytes(std::span(text)));
+    send(JobFrame::trouble, program.exit_code, 0, std::as_bytes(std::span(text)));
     return;
   }
   Topology host;
@@ -165,7 +165,7 @@ void AgentLoop::start_ranks() {
   start.path = program.path;
   start.arguments = {job_.program};
   start.arguments.insert(start.arguments.end(), job_.arguments.begin(), job_.arguments.end());
-  for (int place = 0; place < job_.count; ++place) start_one(start, host, place);
+  for (int local_rank = 0; local_rank < job_.count; ++local_rank) start_one(start, host, local_rank);
 }
 
 /// Where programs are looked for: in the PATH of the ranks, and then in that of this host.
@@ -176,9 +176,9 @@ std::string AgentLoop::folders() const {
   return all.append(own_folders());
 }
 
-void AgentLoop::start_one(RankStart& start, const Topology& host, int place) {
-  Rank& rank = ranks_[static_cast<std::size_t>(place)];
-  start.rank = job_.first + place;
+void AgentLoop::start_one(RankStart& start, const Topology& host, int local_rank) {
+  Rank& rank = ranks_[static_cast<std::size_t>(local_rank)];
+  start.rank = job_.first + local_rank;
   const auto joining = agent_.open_for_rank();
   start.inherited = {joining.descriptor.get()};
   Variables own = job_.environment;
@@ -187,7 +187,7 @@ void AgentLoop::start_one(RankStart& start, const Topology& host, int place) {
   own.emplace_back("WEFT_JOB", agent_.job_id());
   own.emplace_back("WEFT_BOOTSTRAP", agent_.name());
   own.emplace_back("WEFT_BOOTSTRAP_SOCKET", joining.name);
-  start.first_processor = starts_.empty() ? -1 : starts_[static_cast<std::size_t>(place)];
+  start.first_processor = starts_.empty() ? -1 : starts_[static_cast<std::size_t>(local_rank)];
   if (!starts_.empty()) own.emplace_back("WEFT_START_PROCESSOR", std::to_string(start.first_processor));
   base::Descriptor explained;
   if (job_.explains) {
@@ -195,14 +195,14 @@ void AgentLoop::start_one(RankStart& start, const Topology& host, int place) {
     start.inherited.push_back(explained.get());
   }
   start.environment = environment_with(own);
-  start.processors = processors_of(host, job_.binding, place, job_.count);
+  start.processors = processors_of(host, job_.binding, local_rank, job_.count);
   start.input = -1;
   if (start.rank == 0) start.input = input_.emplace().read_end().get();
   StartedRank started = start_rank(start, original_);
   if (start.rank == 0) input_->read_end().close();
   rank.process = started.process;
   rank.outputs = {std::move(started.output), std::move(started.errors)};
-  tell(JobFrame::started, start.rank, static_cast<std::uint32_t>(started.process));
+  send(JobFrame::started, start.rank, static_cast<std::uint32_t>(started.process));
 }
 
 base::Descriptor AgentLoop::open_explanation(Rank& rank, Variables& own) {
@@ -263,15 +263,16 @@ void AgentLoop::reap() {
     found->has_ended = true;
     found->status = status;
   }
-  for (int place = 0; place < job_.count; ++place) {
-    Rank& rank = ranks_[static_cast<std::size_t>(place)];
-    if (!rank.has_ended || rank.is_told) continue;
+  for (int local_rank = 0; local_rank < job_.count; ++local_rank) {
+    Rank& rank = ranks_[static_cast<std::size_t>(local_rank)];
+    if (!rank.has_ended || rank.is_reported) continue;
     // Its last messages and words come first; what processes that it has left write comes later.
     agent_.serve();
-    agent_.rank_ended(job_.first + place, describe_end(rank.status));
-    for (const OutputStream stream : {OutputStream::output, OutputStream::errors}) carry_rest(place, stream);
-    tell(JobFrame::ended, job_.first + place, static_cast<std::uint32_t>(rank.status));
-    rank.is_told = true;
+    agent_.rank_ended(job_.first + local_rank, describe_end(rank.status));
+    for (const OutputStream stream : {OutputStream::output, OutputStream::errors})
+      carry_rest(local_rank, stream);
+    send(JobFrame::ended, job_.first + local_rank, static_cast<std::uint32_t>(rank.status));
+    rank.is_reported = true;
   }
 }
 
@@ -284,7 +285,8 @@ void AgentLoop::take(const FrameHeader& frame, std::vector<std::byte>& payload) 
       if (frame.stream != 0)
         end_rank(frame.argument, signal);
       else
-        for (int place = 0; place < job_.count; ++place) end_rank(job_.first + place, signal);
+        for (int local_rank = 0; local_rank < job_.count; ++local_rank)
+          end_rank(job_.first + local_rank, signal);
       return;
     }
     case JobFrame::input:
@@ -324,26 +326,27 @@ void AgentLoop::end_rank(int number, int signal) {
 }
 
 /// One piece of input is under way at a time: nothing is read that nobody takes.
-void AgentLoop::tell_of_input() {
+void AgentLoop::answer_input() {
   if (!owes_answer_to_input_ || !input_) return;
   const bool reads_no_more = input_->is_closed();
   if (!reads_no_more && !input_->has_room()) return;
   owes_answer_to_input_ = false;
-  tell(JobFrame::input_taken, 0, reads_no_more ? 1 : 0);
+  send(JobFrame::input_taken, 0, reads_no_more ? 1 : 0);
 }
 
 void AgentLoop::take_reports() {
   if (!job_.explains) return;
   report_.resize(kLongestReport);
-  for (int place = 0; place < job_.count; ++place) {
-    Rank& rank = ranks_[static_cast<std::size_t>(place)];
+  for (int local_rank = 0; local_rank < job_.count; ++local_rank) {
+    Rank& rank = ranks_[static_cast<std::size_t>(local_rank)];
     if (!rank.explain) continue;
     const ssize_t got = ::recv(rank.explain.get(), report_.data(), report_.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0)
       rank.explain.close();
     else
-      tell(JobFrame::report, job_.first + place, 0, std::span(report_).first(static_cast<std::size_t>(got)));
+      send(JobFrame::report, job_.first + local_rank, 0,
+           std::span(report_).first(static_cast<std::size_t>(got)));
   }
 }
 

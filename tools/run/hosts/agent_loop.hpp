@@ -40,14 +40,14 @@ class AgentLoop {
     base::Descriptor explain;
     int status = 0;
     bool has_ended = false;
-    bool is_told = false;  // its end
+    bool is_reported = false;  // its end
   };
 
   [[nodiscard]] bool is_over() const;
-  void tell(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload = {});
+  void send(JobFrame kind, int rank, std::uint32_t stream, std::span<const std::byte> payload = {});
   void start_ranks();
   [[nodiscard]] std::string folders() const;
-  void start_one(RankStart& start, const Topology& host, int place);
+  void start_one(RankStart& start, const Topology& host, int local_rank);
   base::Descriptor open_explanation(Rank& rank, Variables& own);
   void wait();
   /// Returns milliseconds after which to look again; negative: none.
@@ -55,15 +55,15 @@ class AgentLoop {
   static short events_of(const bootstrap::relay::FrameLink& link);
   void carry_output();
   /// Returns true when a piece was sent.
-  bool carry(int place, OutputStream stream);
-  void carry_rest(int place, OutputStream stream);
+  bool carry(int local_rank, OutputStream stream);
+  void carry_rest(int local_rank, OutputStream stream);
   /// No process writes any more. The guardian gets everything, however slow its reader is.
   void hand_over_the_rest();
   void reap();
   void take(const bootstrap::relay::FrameHeader& frame, std::vector<std::byte>& payload);
   Rank* find(int rank);
   void end_rank(int number, int signal);
-  void tell_of_input();
+  void answer_input();
   void take_credit(const bootstrap::relay::FrameHeader& frame);
   void take_reports();
 
@@ -78,7 +78,7 @@ class AgentLoop {
   std::optional<RankInput> input_;  // of rank 0
   bool owes_answer_to_input_ = false;
   std::array<std::size_t, kOutputStreams> window_;  // bytes that the guardian takes now
-  std::size_t first_served_ = 0;                    // place of the rank whose turn comes first
+  std::size_t first_served_ = 0;                    // local rank whose turn comes first
   std::vector<std::byte> report_;                   // of a rank, as it comes
   bool has_to_finish_ = false;
   bool is_abandoned_ = false;

@@ -28,17 +28,17 @@ void AgentLoop::carry_output() {
   for (bool has_sent = true; has_sent;) {
     has_sent = false;
     for (std::size_t turn = 0; turn < ranks_.size(); ++turn) {
-      const auto place = static_cast<int>((first_served_ + turn) % ranks_.size());
+      const auto local_rank = static_cast<int>((first_served_ + turn) % ranks_.size());
       for (const OutputStream stream : {OutputStream::output, OutputStream::errors})
-        has_sent = carry(place, stream) || has_sent;
+        has_sent = carry(local_rank, stream) || has_sent;
     }
     first_served_ = (first_served_ + 1) % ranks_.size();
   }
 }
 
-bool AgentLoop::carry(int place, OutputStream stream) {
+bool AgentLoop::carry(int local_rank, OutputStream stream) {
   const auto which = static_cast<std::size_t>(stream);
-  base::Descriptor& pipe = ranks_[static_cast<std::size_t>(place)].outputs[which];
+  base::Descriptor& pipe = ranks_[static_cast<std::size_t>(local_rank)].outputs[which];
   if (!pipe || window_[which] == 0) return false;
   std::array<std::byte, kMostAtOnce> piece;
   const std::size_t room = std::min(piece.size(), window_[which]);
@@ -46,14 +46,14 @@ bool AgentLoop::carry(int place, OutputStream stream) {
   if (got < 0 && errno == EAGAIN) return false;
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   window_[which] -= size;
-  tell(stream == OutputStream::output ? JobFrame::output : JobFrame::errors, job_.first + place, 0,
+  send(stream == OutputStream::output ? JobFrame::output : JobFrame::errors, job_.first + local_rank, 0,
        std::span(piece).first(size));
   if (size == 0) pipe.close();
   return true;
 }
 
-void AgentLoop::carry_rest(int place, OutputStream stream) {
-  while (carry(place, stream)) {
+void AgentLoop::carry_rest(int local_rank, OutputStream stream) {
+  while (carry(local_rank, stream)) {
   }
 }
 

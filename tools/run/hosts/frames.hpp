@@ -28,7 +28,7 @@ enum class JobFrame : std::uint32_t {
   unread,   // stream: OutputStream, which nobody reads any more
 };
 
-/// Also the places of what there is for each of the two.
+/// Also the indexes of what there is for each of the two.
 enum class OutputStream : std::uint32_t { output = 0, errors = 1 };
 inline constexpr std::size_t kOutputStreams = 2;
 

@@ -12,7 +12,7 @@ namespace weft::tools::run {
 
 namespace {
 
-constexpr double kToTell = 5.0;  // seconds in which an agent tells why it does not reach this process
+constexpr double kTimeToReport = 5.0;  // seconds in which an agent reports why it does not reach this process
 
 /// What was printed, in one line.
 std::string line_of(std::string words) {
@@ -23,11 +23,11 @@ std::string line_of(std::string words) {
 
 /// Takes the line out of what was printed.
 bool take_line(std::string& words, std::string_view line) {
-  const std::size_t place = words.find(line);
-  if (place == std::string::npos || (place != 0 && words[place - 1] != '\n')) return false;
-  const std::size_t end = words.find('\n', place);
+  const std::size_t begin = words.find(line);
+  if (begin == std::string::npos || (begin != 0 && words[begin - 1] != '\n')) return false;
+  const std::size_t end = words.find('\n', begin);
   if (end == std::string::npos) return false;
-  words.erase(place, end - place + 1);
+  words.erase(begin, end - begin + 1);
   return true;
 }
 
@@ -38,8 +38,8 @@ void RemoteJob::note_stage(Agent& agent) {
     agent.stage = StartStage::shell;
   if (agent.stage != StartStage::agent && take_line(agent.words, kAgentBegins)) {
     agent.stage = StartStage::agent;
-    // It has as long as the shell of its host had, and then tells what it has tried.
-    agent.contact = base::Deadline(contact_seconds_ + kToTell);
+    // It has as long as the shell of its host had, and then reports what it has tried.
+    agent.contact = base::Deadline(contact_seconds_ + kTimeToReport);
   }
 }
 
@@ -50,7 +50,7 @@ bool RemoteJob::process_ended(pid_t process, const std::string& how) {
   Agent& agent = **found;
   agent.started.process = 0;
   read_words(agent);
-  if (!agent.is_awaited()) return true;  // its connections tell of its end, or have told
+  if (!agent.is_awaited()) return true;  // its connections report its end, or have done so
   const char* when = "before its agent began";
   if (agent.stage == StartStage::shell)
     when = "in the shell of the host, before its agent began";
@@ -86,20 +86,20 @@ std::int64_t RemoteJob::remaining_ms() {
 /// Only what has been seen.
 std::string RemoteJob::stage_text(const Agent& agent) const {
   const std::string words = line_of(agent.words);
-  const std::string told = words.empty() ? "" : fmt::format(" (it has printed: {})", words);
+  const std::string printed = words.empty() ? "" : fmt::format(" (it has printed: {})", words);
   if (agent.bootstrap != nullptr || agent.link != nullptr)
-    return "its agent has made one of its two connections to this process, and not the other" + told;
+    return "its agent has made one of its two connections to this process, and not the other" + printed;
   switch (agent.stage) {
     case StartStage::begun:
-      return fmt::format("\"{}\" runs, and nothing has come from the host{}", agent.command, told);
+      return fmt::format("\"{}\" runs, and nothing has come from the host{}", agent.command, printed);
     case StartStage::shell:
       return fmt::format("its shell has begun, and the agent that \"{}\" starts has not{}", agent.command,
-                         told);
+                         printed);
     case StartStage::agent:
       break;
   }
   return fmt::format("its agent has begun, and has not reached port {} of {} (--ports, --interface){}",
-                     acceptor_.port(), sockets::to_text(interfaces_), told);
+                     acceptor_.port(), sockets::to_text(interfaces_), printed);
 }
 
 void RemoteJob::check_time() {

@@ -38,8 +38,8 @@ struct RemoteJob::Arrived {
   };
   std::deque<Piece> pieces;
   std::size_t bytes = 0;     // of the pieces
-  std::size_t credited = 0;  // passed on, and not told to the agent yet
-  bool has_told_unread = false;
+  std::size_t credited = 0;  // passed on, and not yet reported to the agent
+  bool has_sent_unread = false;
 };
 
 struct RemoteJob::Agent {

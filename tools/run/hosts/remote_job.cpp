@@ -95,8 +95,8 @@ void RemoteJob::start(const Options& options, const SignalState& signals, pid_t 
     agent->host = options.hosts[number];
     agent->number = static_cast<int>(number);
     agent->first = static_cast<int>(agent_of_rank_.size());
-    for (int place = 0; place < options.placed[number]; ++place) {
-      const int rank = agent->first + place;
+    for (int local_rank = 0; local_rank < options.ranks_per_host[number]; ++local_rank) {
+      const int rank = agent->first + local_rank;
       agent_of_rank_.push_back(agent->number);
       RemoteRank& added = agent->ranks.emplace_back();
       if (explanation != nullptr) added.explain = explanation->open(rank).descriptor;
@@ -104,7 +104,7 @@ void RemoteJob::start(const Options& options, const SignalState& signals, pid_t 
     common.host = agent->host.name;
     common.number = agent->number;
     common.first = agent->first;
-    common.count = options.placed[number];
+    common.count = options.ranks_per_host[number];
     agent->unsent = to_line(common);
     agent->contact = base::Deadline(contact_seconds_);
     try {

@@ -1,4 +1,4 @@
-// What agents tell, and what is passed on to them.
+// What agents send, and what is passed on to them.
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -86,7 +86,7 @@ void RemoteJob::write_description(Agent& agent) {
     const ssize_t written = ::write(agent.started.input.get(), agent.unsent.data(), agent.unsent.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) return;
-    if (written < 0) {  // its end will tell why
+    if (written < 0) {  // its end will say why
       agent.unsent.clear();
       return;
     }
@@ -120,7 +120,7 @@ void RemoteJob::read_words(Agent& agent) {
 
 /// Returns false when nothing more is to be read now.
 bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::byte>& payload) {
-  const int place = frame.argument - agent.first;
+  const int local_rank = frame.argument - agent.first;
   const auto kind = static_cast<JobFrame>(frame.kind);
   if (kind == JobFrame::trouble) {
     events_.push_back({RemoteEvent::Kind::trouble, -1, frame.argument,
@@ -135,12 +135,12 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
     }
     return true;
   }
-  if (place < 0 || place >= static_cast<int>(agent.ranks.size())) {
+  if (local_rank < 0 || local_rank >= static_cast<int>(agent.ranks.size())) {
     agent.link->end("it has told something of rank " + std::to_string(frame.argument) +
                     ", which is not its own");
     return false;
   }
-  RemoteRank& rank = agent.ranks[static_cast<std::size_t>(place)];
+  RemoteRank& rank = agent.ranks[static_cast<std::size_t>(local_rank)];
   switch (kind) {
     case JobFrame::started:
       events_.push_back({RemoteEvent::Kind::started, frame.argument, static_cast<int>(frame.stream)});
@@ -152,7 +152,7 @@ bool RemoteJob::take(Agent& agent, const FrameHeader& frame, std::vector<std::by
       take_output(agent, OutputStream::errors, frame.argument, payload);
       return true;
     case JobFrame::ended:
-      // What the rank has told the server before comes over another connection.
+      // What the rank has sent to the server before comes over another connection.
       if (!std::exchange(rank.has_ended, true))
         agent.ends.push_back({RemoteEvent::Kind::ended, frame.argument, static_cast<int>(frame.stream)});
       return true;
@@ -175,8 +175,8 @@ void RemoteJob::take_output(Agent& agent, OutputStream stream, int rank, std::ve
   arrived.pieces.push_back({rank, std::move(piece)});
 }
 
-/// While a reader pauses, its pieces stay here, and their agent sends no more of them than it has been told
-/// to.
+/// While a reader pauses, its pieces stay here, and their agent sends no more of them than it has
+/// credit for.
 void RemoteJob::pass_output(Agent& agent) {
   for (std::size_t stream = 0; stream < kOutputStreams; ++stream) {
     Arrived& arrived = agent.arrived[stream];
@@ -195,21 +195,21 @@ void RemoteJob::pass_output(Agent& agent) {
       agent.link->send({static_cast<std::uint32_t>(JobFrame::taken), static_cast<std::uint32_t>(stream),
                         static_cast<std::int32_t>(std::exchange(arrived.credited, 0)), 0});
     }
-    if (output.has_no_reader() && !std::exchange(arrived.has_told_unread, true))
+    if (output.has_no_reader() && !std::exchange(arrived.has_sent_unread, true))
       agent.link->send(
           {static_cast<std::uint32_t>(JobFrame::unread), static_cast<std::uint32_t>(stream), 0, 0});
   }
 }
 
 void RemoteJob::pass_explanations(Agent& agent) {
-  for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
-    RemoteRank& rank = agent.ranks[place];
+  for (std::size_t local_rank = 0; local_rank < agent.ranks.size(); ++local_rank) {
+    RemoteRank& rank = agent.ranks[local_rank];
     std::array<std::byte, 16> request;
     if (!rank.explain) continue;
     const ssize_t got = ::recv(rank.explain.get(), request.data(), request.size(), MSG_DONTWAIT);
     if (got > 0)
       agent.link->send(
-          {static_cast<std::uint32_t>(JobFrame::explain), 0, agent.first + static_cast<int>(place), 0},
+          {static_cast<std::uint32_t>(JobFrame::explain), 0, agent.first + static_cast<int>(local_rank), 0},
           std::span(request).first(static_cast<std::size_t>(got)));
   }
 }
@@ -232,13 +232,13 @@ void RemoteJob::lose(Agent& agent, std::string why) {
   agent.bootstrap.reset();
   for (RemoteEvent& end : agent.ends) events_.push_back(std::move(end));
   agent.ends.clear();
-  for (std::size_t place = 0; place < agent.ranks.size(); ++place) {
-    RemoteRank& rank = agent.ranks[place];
+  for (std::size_t local_rank = 0; local_rank < agent.ranks.size(); ++local_rank) {
+    RemoteRank& rank = agent.ranks[local_rank];
     rank.explain.close();
     for (Arrived& arrived : agent.arrived)  // the last line may lack its end
-      arrived.pieces.push_back({agent.first + static_cast<int>(place), {}});
+      arrived.pieces.push_back({agent.first + static_cast<int>(local_rank), {}});
     if (!std::exchange(rank.has_ended, true))
-      events_.push_back({RemoteEvent::Kind::lost, agent.first + static_cast<int>(place), 0,
+      events_.push_back({RemoteEvent::Kind::lost, agent.first + static_cast<int>(local_rank), 0,
                          fmt::format("was lost with the agent of its host {}: {}", agent.host.name, why)});
   }
   pass_output(agent);  // nothing else may come that has it passed on

@@ -108,15 +108,15 @@ std::vector<int> place_ranks(std::vector<Host>& hosts, int ranks) {
   if (ranks > count_slots(hosts))
     throw Error(fmt::format("-n {} is more than the hosts have slots: they have {} (HOST:SLOTS)", ranks,
                             count_slots(hosts)));
-  std::vector<int> placed;
+  std::vector<int> ranks_per_host;
   for (const Host& each : hosts) {
     const int here = std::min(each.slots, ranks);
     if (here == 0) break;
-    placed.push_back(here);
+    ranks_per_host.push_back(here);
     ranks -= here;
   }
-  hosts.resize(placed.size());
-  return placed;
+  hosts.resize(ranks_per_host.size());
+  return ranks_per_host;
 }
 
 bool is_own_name(std::string_view host) {

@@ -77,7 +77,7 @@ void take_hosts(Options& options, const std::string& hosts, const std::string& h
   if (options.ranks > kMostRanks)
     throw Error(
         fmt::format("the hosts have {} slots; a job has at most {} ranks (-n)", options.ranks, kMostRanks));
-  options.placed = place_ranks(options.hosts, options.ranks);
+  options.ranks_per_host = place_ranks(options.hosts, options.ranks);
 }
 
 /// -np and --np, as other launchers have it, are -n. The words of the program are left alone.

@@ -20,10 +20,10 @@ struct Options {
   Binding binding = Binding::none;
   bool keep_going = false;
   std::vector<std::pair<std::string, std::string>> environment;  ///< set on every rank, in order
-  std::vector<Host> hosts;    ///< of several hosts, or of one that the user has named; empty: this one
-  std::vector<int> placed;    ///< ranks of each host
-  std::string launcher_exec;  ///< starts processes on other hosts in place of ssh; empty: none
-  std::string program;        ///< as it was written
+  std::vector<Host> hosts;          ///< of several hosts, or of one that the user has named; empty: this one
+  std::vector<int> ranks_per_host;  ///< ranks of each host
+  std::string launcher_exec;        ///< starts processes on other hosts in place of ssh; empty: none
+  std::string program;              ///< as it was written
   std::vector<std::string> arguments;  ///< without the program's name
 };
 

@@ -2,8 +2,8 @@
 
 namespace weft::tools::run {
 
-std::vector<int> processors_of(const Topology& host, Binding binding, int place, int count) {
-  const auto index = static_cast<std::size_t>(place);
+std::vector<int> processors_of(const Topology& host, Binding binding, int local_rank, int count) {
+  const auto index = static_cast<std::size_t>(local_rank);
   if (binding == Binding::core && !host.cores.empty())
     return host.cores[index % host.cores.size()].processors;
   if (binding != Binding::node || host.cores.empty()) return {};

@@ -8,8 +8,8 @@
 
 namespace weft::tools::run {
 
-/// The processors that the rank at `place` of the `count` ranks of a host is bound to; empty: it may run
+/// The processors that rank `local_rank` of the `count` ranks of a host is bound to; empty: it may run
 /// anywhere.
-std::vector<int> processors_of(const Topology& host, Binding binding, int place, int count);
+std::vector<int> processors_of(const Topology& host, Binding binding, int local_rank, int count);
 
 }  // namespace weft::tools::run

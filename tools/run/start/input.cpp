@@ -21,9 +21,9 @@ namespace weft::tools::run {
 
 namespace {
 
-constexpr std::int64_t kNextLookMs = 200;  // at who has the terminal: the kernel tells nobody
+constexpr std::int64_t kNextLookMs = 200;  // at who has the terminal: the kernel notifies nobody
 
-/// What the kernel tells of a process and its terminal.
+/// What the kernel reports of a process and its terminal.
 struct JobControl {
   int group = 0;
   int terminal = 0;          // as the kernel writes it; 0: none
@@ -38,16 +38,16 @@ JobControl read_job_control(pid_t process) {
     return found;
   // pid (name) state parent group session terminal foreground; the name may contain parentheses and blanks.
   const char* const end = std::strrchr(text.data(), ')');
-  JobControl told;
-  if (end != nullptr &&
-      std::sscanf(end + 1, " %*c %*d %d %*d %d %d", &told.group, &told.terminal, &told.foreground_group) == 3)
-    found = told;
+  JobControl parsed;
+  if (end != nullptr && std::sscanf(end + 1, " %*c %*d %d %*d %d %d", &parsed.group, &parsed.terminal,
+                                    &parsed.foreground_group) == 3)
+    found = parsed;
   return found;
 }
 
 /// The kernel's form of a device in /proc.
-std::uint64_t device_of(int told) {
-  const auto bits = static_cast<unsigned>(told);
+std::uint64_t device_of(int number) {
+  const auto bits = static_cast<unsigned>(number);
   return makedev(bits >> 8 & 0xfff, (bits & 0xff) | (bits >> 12 & 0xfff00));
 }
 

@@ -14,7 +14,7 @@ struct SignalState {
 };
 
 /// Returns what this process was started with, and sets what a process needs that waits for others and writes
-/// into pipes: whoever has started it may ignore SIGCHLD, and then no end of a child is told.
+/// into pipes: whoever has started it may ignore SIGCHLD, and then no end of a child is reported.
 SignalState take_signal_state();
 
 /// For a child, between fork and exec: what it is started with. SIGCHLD is never ignored, as programs that
