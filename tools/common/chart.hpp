@@ -49,7 +49,7 @@ struct ChartBand {
 struct Chart {
   enum class Form {
     lines,    ///< points over x
-    bars,     ///< horizontal bars, of which x is the place in `categories`
+    bars,     ///< horizontal bars, of which x is the index in `categories`
     columns,  ///< vertical bars over x, as of a histogram
   };
   std::string title{};

@@ -161,8 +161,8 @@ ChartLayout layout_of(const Chart& chart) {
     }
   }
   if (chart.form == Chart::Form::bars) {
-    for (std::size_t place = 0; place < chart.categories.size(); ++place)
-      layout.ticks.push_back({static_cast<double>(place), chart.categories[place]});
+    for (std::size_t index = 0; index < chart.categories.size(); ++index)
+      layout.ticks.push_back({static_cast<double>(index), chart.categories[index]});
     return layout;
   }
   if (values.empty()) return layout;

@@ -10,7 +10,7 @@ namespace weft::tools {
 /// Writes a value with three digits and the unit that a person would choose: 0.000022 seconds as "22 us".
 std::string value_text(double value, Quantity quantity);
 
-/// A place on the axis x that has a label.
+/// A position on the axis x that has a label.
 struct ChartTick {
   double at;
   std::string text;

@@ -35,7 +35,7 @@ std::vector<SeriesStyle> styles_of(const Chart& chart) {
     const auto known = std::ranges::find(kKnown, family_of(series), &Known::family);
     if (known != std::end(kKnown)) colours.emplace(family_of(series), known->colour);
   }
-  std::map<std::string, std::size_t> places;
+  std::map<std::string, std::size_t> counts;
   std::vector<SeriesStyle> styles;
   for (const ChartSeries& series : chart.series) {
     const std::string family = family_of(series);
@@ -44,7 +44,7 @@ std::vector<SeriesStyle> styles_of(const Chart& chart) {
           std::ranges::find_if(kOthers, [&](std::string_view colour) { return !is_taken(colour); });
       colours.emplace(family, free == kOthers.end() ? kOthers[colours.size() % kOthers.size()] : *free);
     }
-    styles.push_back({colours.at(family), places[family]++});
+    styles.push_back({colours.at(family), counts[family]++});
   }
   return styles;
 }

@@ -78,7 +78,7 @@ Json json_of(const Chart& chart) {
     for (const ChartPoint& point : chart.series[i].points) points.push_back(json_of(point, chart, layout));
     series.push_back({{"name", chart.series[i].name},
                       {"colour", styles[i].colour},
-                      {"place", styles[i].place},
+                      {"index_in_family", styles[i].index_in_family},
                       {"points", std::move(points)}});
   }
   Json ticks = Json::array();
@@ -115,7 +115,7 @@ std::string inside_script(std::string text) {
   return text;
 }
 
-/// A row for each place on the axis x, and a column for each series.
+/// A row for each position on the axis x, and a column for each series.
 std::string matrix_of(const Chart& chart) {
   std::map<double, std::vector<const ChartPoint*>> rows;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
@@ -128,9 +128,9 @@ std::string matrix_of(const Chart& chart) {
   for (const ChartSeries& series : chart.series) text += "<th>" + escaped(series.name);
   text += "</tr>\n";
   for (const auto& [x, points] : rows) {
-    const auto place = static_cast<std::size_t>(x);
-    text += "<tr><td>" + (chart.form == Chart::Form::bars && place < chart.categories.size()
-                              ? escaped(chart.categories[place])
+    const auto category = static_cast<std::size_t>(x);
+    text += "<tr><td>" + (chart.form == Chart::Form::bars && category < chart.categories.size()
+                              ? escaped(chart.categories[category])
                               : value_text(x, chart.x.quantity));
     for (const ChartPoint* point : points) {
       if (point == nullptr) {
@@ -150,12 +150,12 @@ std::string matrix_of(const Chart& chart) {
 std::string list_of(const Chart& chart) {
   std::string text = fmt::format("<tr><th>{}<th>{}<th>lowest .. highest</tr>\n", escaped(chart.x.label),
                                  escaped(chart.value.label));
-  for (std::size_t place = 0; place < chart.categories.size(); ++place) {
+  for (std::size_t category = 0; category < chart.categories.size(); ++category) {
     for (const ChartSeries& series : chart.series) {
       for (const ChartPoint& point : series.points) {
-        if (static_cast<std::size_t>(point.x) != place) continue;
+        if (static_cast<std::size_t>(point.x) != category) continue;
         fmt::format_to(std::back_inserter(text), "<tr><td>{}<td>{}<td>{}</tr>\n",
-                       escaped(chart.categories[place]), value_text(point.value, chart.value.quantity),
+                       escaped(chart.categories[category]), value_text(point.value, chart.value.quantity),
                        range_text(point, chart.value.quantity));
       }
     }

@@ -1,4 +1,4 @@
-// Draws the charts of a page by Chart.js, from the descriptions that chart_page.cpp has put beside their places.
+// Draws the charts of a page by Chart.js, from the descriptions that chart_page.cpp has put into their containers.
 'use strict';
 (() => {
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -48,13 +48,13 @@
       scale.ticks.callback = value => (chart.ticks.find(each => each.at === value) || {text: null}).text;
       scale.afterBuildTicks = axis => {
         // Labels that would touch the one before them are left out.
-        const place = value => axis.type === 'logarithmic' ? Math.log(value / axis.min) / Math.log(axis.max / axis.min)
+        const position = value => axis.type === 'logarithmic' ? Math.log(value / axis.min) / Math.log(axis.max / axis.min)
                                                            : (value - axis.min) / (axis.max - axis.min);
         const least = 44 / Math.max(axis.chart.width - 80, 100);
         let last = -Infinity;
         const isApart = each => {
-          if (place(each.at) - last < least) return false;
-          last = place(each.at);
+          if (position(each.at) - last < least) return false;
+          last = position(each.at);
           return true;
         };
         axis.ticks = chart.ticks.filter(each => each.at >= axis.min && each.at <= axis.max).filter(isApart).map(each => ({value: each.at}));
@@ -97,8 +97,8 @@
       ctx.clip();
       drawn.data.datasets.forEach((dataset, index) => {
         if (!drawn.isDatasetVisible(index)) return;
-        drawn.getDatasetMeta(index).data.forEach((element, place) => {
-          const point = dataset.points[place];
+        drawn.getDatasetMeta(index).data.forEach((element, pointIndex) => {
+          const point = dataset.points[pointIndex];
           if (!point) return;
           let end = isLying ? element.x : element.y;
           if (chart.is_of_dots) {
@@ -143,7 +143,7 @@
   };
 
   // Dragging with a mouse shows a part of the axes; the button shows the whole again.
-  const addZoom = (drawn, place) => {
+  const addZoom = (drawn, container) => {
     const canvas = drawn.canvas;
     const whole = document.createElement('button');
     whole.className = 'whole';
@@ -155,7 +155,7 @@
     const frame = document.createElement('div');
     frame.style.cssText = 'position:absolute;border:1px dashed var(--soft);pointer-events:none';
     frame.hidden = true;
-    place.append(frame, whole);
+    container.append(frame, whole);
     const at = event => {
       const box = canvas.getBoundingClientRect();
       const area = drawn.chartArea;
@@ -209,13 +209,13 @@
       backgroundColor: chart.is_of_dots ? 'transparent' : series.colour, hoverBackgroundColor: chart.is_of_dots ? 'transparent' : series.colour};
     if (chart.form === 'lines')
       return {...common, data: series.points.map(point => ({x: point.x, y: point.value})), borderWidth: 2, pointRadius: 3.5,
-        pointHoverRadius: 6, borderDash: dashes[series.place % dashes.length], pointStyle: points[series.place % points.length]};
+        pointHoverRadius: 6, borderDash: dashes[series.index_in_family % dashes.length], pointStyle: points[series.index_in_family % points.length]};
     if (chart.form === 'columns')
       return {...common, data: series.points.map(point => ({x: point.x, y: point.value})), grouped: false, barPercentage: 1,
         categoryPercentage: 0.92};
-    const at = place => series.points.find(point => point.x === place) || null;
-    const places = chart.categories.map((_, place) => at(place));
-    return {...common, points: places, data: places.map(point => point && point.value), grouped: chart.is_grouped,
+    const pointAt = x => series.points.find(point => point.x === x) || null;
+    const bars = chart.categories.map((_, x) => pointAt(x));
+    return {...common, points: bars, data: bars.map(point => point && point.value), grouped: chart.is_grouped,
       barPercentage: 0.9, categoryPercentage: 0.8, maxBarThickness: 22};
   });
 
@@ -253,8 +253,8 @@
   const heightOf = (chart, legendRows) => 24 * legendRows + (chart.form !== 'bars' ? 330
     : 64 + chart.categories.length * (chart.is_grouped ? 12 + 18 * chart.series.length : 30));
 
-  for (const place of document.querySelectorAll('.chart')) {
-    const chart = JSON.parse(place.querySelector('script').textContent);
+  for (const container of document.querySelectorAll('.chart')) {
+    const chart = JSON.parse(container.querySelector('script').textContent);
     const canvas = document.createElement('canvas');
     canvas.setAttribute('role', 'img');
     canvas.setAttribute('aria-label', chart.title + '; the figures are in the table below');
@@ -262,13 +262,13 @@
     context.font = '12px system-ui, sans-serif';
     const room = 14 + Math.max(...chart.series.flatMap(each => each.points).map(point => context.measureText(point.text).width));
     const legendWidth = chart.series.reduce((sum, each) => sum + context.measureText(each.name).width + 54, 0);
-    place.style.height = heightOf(chart, chart.series.length > 1 ? Math.ceil(legendWidth / place.clientWidth) : 0) + 'px';
-    place.append(canvas);
+    container.style.height = heightOf(chart, chart.series.length > 1 ? Math.ceil(legendWidth / container.clientWidth) : 0) + 'px';
+    container.append(canvas);
     const drawn = new Chart(canvas, {type: chart.form === 'lines' ? 'line' : 'bar', data: {datasets: datasetsOf(chart)},
       options: optionsOf(chart, room), plugins: [marks]});
-    if (chart.form !== 'bars') addZoom(drawn, place);
+    if (chart.form !== 'bars') addZoom(drawn, container);
     charts.push(drawn);
-    const table = place.parentElement.querySelector('details');
+    const table = container.parentElement.querySelector('details');
     if (table) table.open = false;
   }
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => charts.forEach(each => each.update('none')));

@@ -144,13 +144,13 @@ void append_plot(std::string& text, const Chart& chart, bool has_dots) {
       fmt::format_to(out, "{}{} using 1:2 with {} linecolor \"{}\" title {}", separator, block_of(i), form,
                      styles[i].colour, quoted(chart.series[i].name));
     } else {
-      const std::size_t place = styles[i].place;
+      const std::size_t index = styles[i].index_in_family;
       fmt::format_to(
           out,
           "{0}{1} using 1:2:3:4 with yerrorbars linecolor \"{2}\" linewidth 1 pointtype 0 notitle, "
           "{1} using 1:2 with linespoints linecolor \"{2}\" linewidth 2 dashtype {3} pointtype {4} "
           "pointsize 0.7 title {5}",
-          separator, block_of(i), styles[i].colour, place % 5 + 1, kMarks[place % std::size(kMarks)],
+          separator, block_of(i), styles[i].colour, index % 5 + 1, kMarks[index % std::size(kMarks)],
           quoted(chart.series[i].name));
     }
     separator = ", ";

@@ -104,8 +104,8 @@ TEST(ChartColours, are_one_for_each_family_and_the_same_in_every_chart) {
   EXPECT_NE(styles[0].colour, styles[1].colour);
   EXPECT_NE(styles[0].colour, styles[3].colour);
   EXPECT_NE(styles[1].colour, styles[3].colour);
-  EXPECT_EQ(styles[0].place, 0U);
-  EXPECT_EQ(styles[2].place, 1U);
+  EXPECT_EQ(styles[0].index_in_family, 0U);
+  EXPECT_EQ(styles[2].index_in_family, 1U);
   EXPECT_EQ(styles_of({.series = {{"x", "UCX"}}})[0].colour, styles[1].colour);
 }
 
