@@ -90,7 +90,7 @@ class Comparison {
     }
     decide(pass);
     bar_.clear();
-    tell_what_is_missing();
+    remark_on_missing();
     remark();
     return std::move(results_);
   }
@@ -205,7 +205,7 @@ class Comparison {
     return series.measurement->name + text_of(series.variant, info_of(series.measurement->workload));
   }
 
-  void tell_what_is_missing() {
+  void remark_on_missing() {
     for (const Series& series : results_.series)
       if (!series.failure.empty())
         remark_once(

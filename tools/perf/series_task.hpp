@@ -7,7 +7,7 @@
 
 namespace weft::tools::perf {
 
-/// What ranks are told for a round of the series. `processors`: for two threads.
+/// What ranks get for a round of the series. `processors`: for two threads.
 Task task_of(const Series& series, const Options& options, const std::vector<int>& processors);
 
 /// Cores of this machine.

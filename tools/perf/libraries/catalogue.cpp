@@ -61,7 +61,7 @@ std::string suggestion_for(std::string_view name) {
   return best.empty() ? std::string() : fmt::format("did you mean {}? ", best);
 }
 
-/// A list that would fill more than two lines is told elsewhere.
+/// A list that would fill more than two lines is printed elsewhere.
 std::string listed(const std::string& names) {
   constexpr std::size_t kMost = 160;
   return names.size() <= kMost ? names : "`weft perf --list` shows them";

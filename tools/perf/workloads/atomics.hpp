@@ -16,24 +16,24 @@ concept AtomicTransport = requires(Transport& transport, std::size_t offset, std
   transport.post_fetch_add(offset, word, word);
 };
 
-/// Rank 0 adds ones to numbers of 64 bits of rank 1, place after place, `window` additions between flushes;
-/// additions per second. Rank 1 waits for the final word, and progresses meanwhile.
+/// Rank 0 adds ones to numbers of 64 bits of rank 1, word after word, `window` additions between flushes;
+/// additions per second. Rank 1 waits for the final message, and progresses meanwhile.
 template <AtomicTransport Transport>
 Outcome run_additions(const Task& task, Transport& transport, bool fetches) {
   constexpr std::size_t kSize = sizeof(std::uint64_t);
   ControlWord control(transport);
-  const std::size_t places = task.buffers;
-  transport.expose(kSize * places);
+  const std::size_t words = task.buffers;
+  transport.expose(kSize * words);
   Outcome outcome;
   if (transport.rank() == 1) {
     outcome.role = "target";
-    std::memset(transport.memory().data(), 0, kSize * places);
+    std::memset(transport.memory().data(), 0, kSize * words);
     control.send(1);
     control.expect();
     std::uint64_t missing = control.wait();
-    for (std::size_t place = 0; place < places; ++place) {
+    for (std::size_t word = 0; word < words; ++word) {
       std::uint64_t count = 0;
-      std::memcpy(&count, transport.memory().data() + place * kSize, kSize);
+      std::memcpy(&count, transport.memory().data() + word * kSize, kSize);
       missing -= count;
     }
     if (task.verify && missing != 0) ++outcome.torn;
@@ -43,20 +43,20 @@ Outcome run_additions(const Task& task, Transport& transport, bool fetches) {
   outcome.role = "origin";
   control.expect();
   control.wait();
-  std::vector<std::uint64_t> before(places);
+  std::vector<std::uint64_t> before(words);
   const std::uint64_t one = 1;
   std::uint64_t number = 0;
-  std::size_t place = 0;
+  std::size_t word = 0;
   const Compute compute(task);
   const auto window = [&](std::size_t count) {
     for (; count != 0; --count) {
       compute();
       if (fetches)
-        transport.post_fetch_add(place * kSize, one, before[place]);
+        transport.post_fetch_add(word * kSize, one, before[word]);
       else
-        transport.post_add(place * kSize, one);
+        transport.post_add(word * kSize, one);
       ++number;
-      if (++place == places) place = 0;
+      if (++word == words) word = 0;
     }
     transport.flush();
   };
@@ -69,11 +69,11 @@ Outcome run_additions(const Task& task, Transport& transport, bool fetches) {
   outcome.core_share = watch.core_share();
   outcome.messages = number;
   if (task.verify && fetches) {
-    // A place has received as many additions as the next one, or one more.
-    const std::uint64_t rounds = number / places;
-    const std::size_t ahead = place;
-    window(places);
-    for (std::size_t at = 0; at < places; ++at)
+    // A word has received as many additions as the next one, or one more.
+    const std::uint64_t rounds = number / words;
+    const std::size_t ahead = word;
+    window(words);
+    for (std::size_t at = 0; at < words; ++at)
       if (before[at] != rounds + (at < ahead ? 1 : 0)) ++outcome.torn;
   }
   control.expect();

@@ -58,17 +58,17 @@ Outcome run_large_active_messages(const Task& task, Transport& transport, bool i
     if (is_fresh || task.verify) {
       std::vector<std::unique_ptr<std::byte[]>> buffers(fresh_at_a_time(task.size));
       outcome.messages = send_large_for(task, [&](std::uint64_t number) {
-        const std::size_t place = number % buffers.size();
-        if (place == 0) {
+        const std::size_t index = number % buffers.size();
+        if (index == 0) {
           transport.wait_sends();
           for (auto& buffer : buffers) buffer.reset();
         }
-        buffers[place] = std::make_unique_for_overwrite<std::byte[]>(task.size);
+        buffers[index] = std::make_unique_for_overwrite<std::byte[]>(task.size);
         if (task.verify)
-          fill(buffers[place].get(), task.size, number);
+          fill(buffers[index].get(), task.size, number);
         else
-          std::memset(buffers[place].get(), static_cast<int>(number), task.size);
-        post_large(transport, ByteView(buffers[place].get(), task.size));
+          std::memset(buffers[index].get(), static_cast<int>(number), task.size);
+        post_large(transport, ByteView(buffers[index].get(), task.size));
       });
       transport.wait_sends();
     } else {

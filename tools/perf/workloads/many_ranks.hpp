@@ -27,7 +27,7 @@ class Announcement {
     transport_.wait_receives();
     return word_;
   }
-  void tell(std::uint64_t word) {
+  void send(std::uint64_t word) {
     word_ = word;
     for (int rank = 1; rank < transport_.ranks(); ++rank)
       transport_.post_send_to(rank, kControlTag, std::as_bytes(std::span(&word_, 1)));
@@ -92,7 +92,7 @@ Outcome run_many_to_one(const Task& task, Transport& transport) {
       });
     }
     index += task.window;
-    announcement.tell(more ? 1 : 0);
+    announcement.send(more ? 1 : 0);
   };
   time_windows(task, senders * task.window, outcome, [&] { receive(true); });
   receive(false);
@@ -101,7 +101,7 @@ Outcome run_many_to_one(const Task& task, Transport& transport) {
 }
 
 /// In a step every rank sends a window to every other and waits for its own sends and receives; after a block
-/// of steps rank 0 tells whether another follows. Messages of all ranks per second, measured at rank 0;
+/// of steps rank 0 announces whether another follows. Messages of all ranks per second, measured at rank 0;
 /// parts: messages per second of the median block.
 template <RankedTransport Transport>
 Outcome run_all_to_all(const Task& task, Transport& transport) {
@@ -123,19 +123,19 @@ Outcome run_all_to_all(const Task& task, Transport& transport) {
     }
   };
   const auto step = [&] {
-    for_others([&](int source, std::size_t place, std::uint64_t) {
-      transport.post_receive_from(source, data_tag(source), in[place]);
+    for_others([&](int source, std::size_t buffer, std::uint64_t) {
+      transport.post_receive_from(source, data_tag(source), in[buffer]);
     });
-    for_others([&](int target, std::size_t place, std::uint64_t at) {
+    for_others([&](int target, std::size_t buffer, std::uint64_t at) {
       compute();
-      if (task.verify) fill(out[place].data(), task.size, number_of(at, rank, target));
-      transport.post_send_to(target, data_tag(rank), out[place]);
+      if (task.verify) fill(out[buffer].data(), task.size, number_of(at, rank, target));
+      transport.post_send_to(target, data_tag(rank), out[buffer]);
     });
     transport.wait_sends();
     transport.wait_receives();
     if (task.verify) {
-      for_others([&](int source, std::size_t place, std::uint64_t at) {
-        if (!is_intact(in[place].data(), task.size, number_of(at, source, rank))) ++outcome.torn;
+      for_others([&](int source, std::size_t buffer, std::uint64_t at) {
+        if (!is_intact(in[buffer].data(), task.size, number_of(at, source, rank))) ++outcome.torn;
       });
     }
     index += task.window;
@@ -143,7 +143,7 @@ Outcome run_all_to_all(const Task& task, Transport& transport) {
   const auto block = [&](bool more) {
     for (std::size_t i = 0; i < kSteps; ++i) step();
     if (rank == 0) {
-      announcement.tell(more ? 1 : 0);
+      announcement.send(more ? 1 : 0);
       return more;
     }
     announcement.expect();

@@ -8,10 +8,10 @@
 
 namespace weft::tools::perf {
 
-/// Makes `count` accesses to consecutive places, from and to consecutive buffers. kSize 0: `size`. A function
+/// Makes `count` accesses to consecutive blocks, from and to consecutive buffers. kSize 0: `size`. A function
 /// of its own, so that its loop has all registers for itself.
 template <bool kPuts, std::size_t kSize, bool kComputes, class Transport>
-[[gnu::noinline]] void access_places(Transport& transport, std::size_t offset, std::byte* buffer,
+[[gnu::noinline]] void access_blocks(Transport& transport, std::size_t offset, std::byte* buffer,
                                      std::size_t stride, std::size_t size, std::size_t count,
                                      const Compute& compute) {
   auto&& access = transport.access();
@@ -25,26 +25,26 @@ template <bool kPuts, std::size_t kSize, bool kComputes, class Transport>
   }
 }
 
-/// Rank 0 accesses the memory of rank 1, place after place, `window` accesses between flushes; accesses per
-/// second. Rank 1 waits for the final word, and progresses meanwhile.
+/// Rank 0 accesses the memory of rank 1, block after block, `window` accesses between flushes; accesses per
+/// second. Rank 1 waits for the final message, and progresses meanwhile.
 template <class Transport>
 Outcome run_access(const Task& task, Transport& transport, bool puts) {
   ControlWord control(transport);
-  const std::size_t places = task.buffers;
-  transport.expose(task.size * places);
-  Buffers own(places, task.size);
+  const std::size_t blocks = task.buffers;
+  transport.expose(task.size * blocks);
+  Buffers own(blocks, task.size);
   const ByteSpan memory = transport.memory();
   Outcome outcome;
   if (transport.rank() == 1) {
     outcome.role = "target";
-    for (std::size_t place = 0; place < places; ++place)
-      fill(memory.data() + place * task.size, task.size, place);
+    for (std::size_t block = 0; block < blocks; ++block)
+      fill(memory.data() + block * task.size, task.size, block);
     control.send(1);
     control.expect();
     const std::uint64_t number = control.wait();
     if (puts && task.verify) {
-      for (std::size_t place = 0; place < places; ++place)
-        if (!is_intact(memory.data() + place * task.size, task.size, number + place)) ++outcome.torn;
+      for (std::size_t block = 0; block < blocks; ++block)
+        if (!is_intact(memory.data() + block * task.size, task.size, number + block)) ++outcome.torn;
     }
     control.send(1);
     return outcome;
@@ -53,26 +53,26 @@ Outcome run_access(const Task& task, Transport& transport, bool puts) {
   control.expect();
   control.wait();
   std::uint64_t number = 0;
-  for (std::size_t place = 0; place < places; ++place) fill(own[place].data(), task.size, place + 1);
-  std::size_t place = 0;
+  for (std::size_t block = 0; block < blocks; ++block) fill(own[block].data(), task.size, block + 1);
+  std::size_t block = 0;
   const Compute compute(task);
   const auto batch = [&] {
     const auto window = [&]<bool kPuts>(std::bool_constant<kPuts>) {
       const auto accesses = [&](const auto& function) {
         for (std::size_t left = task.window; left != 0;) {
-          const std::size_t count = std::min(left, places - place);
-          function(transport, place * task.size, own[place].data(), own.stride(), task.size, count, compute);
+          const std::size_t count = std::min(left, blocks - block);
+          function(transport, block * task.size, own[block].data(), own.stride(), task.size, count, compute);
           left -= count;
-          place = (place + count) % places;
+          block = (block + count) % blocks;
         }
       };
       // A program that accesses words knows at compile time that they have 8 bytes.
       if (!compute.is_none())
-        accesses(access_places<kPuts, 0, true, Transport>);
+        accesses(access_blocks<kPuts, 0, true, Transport>);
       else if (task.size == 8)
-        accesses(access_places<kPuts, 8, false, Transport>);
+        accesses(access_blocks<kPuts, 8, false, Transport>);
       else
-        accesses(access_places<kPuts, 0, false, Transport>);
+        accesses(access_blocks<kPuts, 0, false, Transport>);
     };
     puts ? window(std::true_type()) : window(std::false_type());
     transport.flush();
@@ -88,12 +88,12 @@ Outcome run_access(const Task& task, Transport& transport, bool puts) {
   outcome.messages = number;
   if (task.verify) {
     auto&& access = transport.access();
-    for (std::size_t at = 0; at < places; ++at) {
+    for (std::size_t at = 0; at < blocks; ++at) {
       if (puts) fill(own[at].data(), task.size, number + at);
       puts ? access.post_put(at * task.size, own[at]) : access.post_get(at * task.size, own[at]);
     }
     transport.flush();
-    for (std::size_t at = 0; at < places; ++at)
+    for (std::size_t at = 0; at < blocks; ++at)
       if (!puts && !is_intact(own[at].data(), task.size, at)) ++outcome.torn;
   }
   control.expect();

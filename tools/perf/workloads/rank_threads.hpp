@@ -55,8 +55,8 @@ Outcome run_threads(Library& library, const Task& task, Workload workload) {
       threads.emplace_back([&, thread] {
         try {
           // With enough cores every thread has one; otherwise the threads of a rank share its core.
-          const std::size_t place = static_cast<std::size_t>(transports[thread]->rank()) * count + thread;
-          if (task.processors.size() >= 2 * count) pin_thread(task.processors, place);
+          const std::size_t processor = static_cast<std::size_t>(transports[thread]->rank()) * count + thread;
+          if (task.processors.size() >= 2 * count) pin_thread(task.processors, processor);
           start.arrive_and_wait();
           outcomes[thread] = run_over(*transports[thread], task, workload);
         } catch (...) {

@@ -103,7 +103,7 @@ struct WorkloadInfo {
   std::size_t size;    ///< payload bytes
   std::size_t window;  ///< messages between acknowledgements, or accesses between flushes, or receives posted
   std::size_t buffers;     ///< distinct buffers of the payloads
-  std::string_view title;  ///< with places for size, window and number of ranks
+  std::string_view title;  ///< with placeholders for size, window and number of ranks
   int threads = 1;         ///< of each rank; thread i talks to thread i of the other rank
   bool shared = false;     ///< all threads of a rank use one device, worker or communicator
   int ranks = 2;

@@ -16,7 +16,7 @@ class WorkloadSet {
   constexpr WorkloadSet(Workload one) : WorkloadSet(one, one) {}
   /// All workloads from `first` to `last`, in the order of Workload.
   constexpr WorkloadSet(Workload first, Workload last) {
-    for (std::size_t at = place_of(first); at <= place_of(last); ++at)
+    for (std::size_t at = index_of(first); at <= index_of(last); ++at)
       words_[at / kBits] |= std::uint64_t{1} << at % kBits;
   }
   constexpr WorkloadSet operator|(const WorkloadSet& other) const {
@@ -26,7 +26,7 @@ class WorkloadSet {
   }
   constexpr bool operator==(const WorkloadSet&) const = default;
   [[nodiscard]] constexpr bool contains(Workload workload) const {
-    return (words_[place_of(workload) / kBits] >> place_of(workload) % kBits & 1) != 0;
+    return (words_[index_of(workload) / kBits] >> index_of(workload) % kBits & 1) != 0;
   }
   [[nodiscard]] constexpr int size() const {
     int size = 0;
@@ -36,7 +36,7 @@ class WorkloadSet {
 
  private:
   static constexpr std::size_t kBits = 64;
-  static constexpr std::size_t place_of(Workload workload) { return static_cast<std::size_t>(workload); }
+  static constexpr std::size_t index_of(Workload workload) { return static_cast<std::size_t>(workload); }
   std::array<std::uint64_t, 2> words_{};
 };
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kOperationsOfTrip = 2;  // on each rank: a send and a receive
 constexpr int kTripsPerLook = 200;
 
-/// One rank: enqueues round trips and waits for their ends, until the other rank has been told the last one.
+/// One rank: enqueues round trips and waits for their ends, until the other rank knows which is the last one.
 struct EnqueueRank {
   EnqueueRank(Runtime& runtime, bool uses_queue)
       : rank(runtime.rank()),

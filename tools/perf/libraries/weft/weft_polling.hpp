@@ -14,10 +14,10 @@ class WeftPolling {
 
   WeftPolling(Runtime& runtime, int thread, const Task& task, Endpoint* shared)
       : runtime_(runtime),
-        place_(runtime, thread, task.threads, shared),
-        endpoint_(place_.endpoint()),
-        remote_(runtime.expose(inbox_,
-                               {.id = 1 + static_cast<std::uint32_t>(thread), .device = place_.device()})) {
+        thread_endpoint_(runtime, thread, task.threads, shared),
+        endpoint_(thread_endpoint_.endpoint()),
+        remote_(runtime.expose(
+            inbox_, {.id = 1 + static_cast<std::uint32_t>(thread), .device = thread_endpoint_.device()})) {
     runtime_.barrier();
   }
 
@@ -37,7 +37,7 @@ class WeftPolling {
  private:
   Runtime& runtime_;
   CompletionQueue inbox_;
-  WeftPlace<Endpoint> place_;
+  ThreadEndpoint<Endpoint> thread_endpoint_;
   Endpoint& endpoint_;
   RemoteCompletion remote_;
   Message message_;

@@ -59,7 +59,8 @@ class Arrivals final : public Completion {
   std::atomic<std::size_t> torn_{0};
 };
 
-struct Place {
+/// What one end of a pair works with.
+struct PairContext {
   Runtime& runtime;
   Endpoint& endpoint;
   int side;
@@ -74,37 +75,37 @@ struct Place {
 /// end.
 class PairTransport {
  public:
-  PairTransport(const Place& place, bool verify)
-      : place_(place),
-        arrivals_(place.shared, verify),
-        remote_(place.runtime.expose(arrivals_, {.id = 1 + place.number, .device = place.device})) {}
+  PairTransport(const PairContext& context, bool verify)
+      : context_(context),
+        arrivals_(context.shared, verify),
+        remote_(context.runtime.expose(arrivals_, {.id = 1 + context.number, .device = context.device})) {}
 
-  [[nodiscard]] int rank() const { return place_.side; }
+  [[nodiscard]] int rank() const { return context_.side; }
   [[nodiscard]] std::size_t torn() const { return arrivals_.torn(); }
-  void progress() { place_.endpoint.progress(); }
+  void progress() { context_.endpoint.progress(); }
   void post_receive(std::uint64_t tag, ByteSpan buffer) {
     if (tag == kControlTag) arrivals_.control = buffer.data();
     ++expected_;
   }
   void wait_receives() {
-    for (IdleStrategy idle(place_.yields); receives_pending();) idle.poll(*this);
+    for (IdleStrategy idle(context_.yields); receives_pending();) idle.poll(*this);
   }
   [[nodiscard]] bool receives_pending() const { return arrivals_.count() < expected_; }
   [[gnu::always_inline]] void post_send(std::uint64_t tag, ByteView bytes) {
     const std::uint32_t number = tag == kControlTag ? Arrivals::kControl : sent_++;
-    if (place_.endpoint.post_am(place_.peer, remote_, bytes, {.tag = number}).is_retry()) [[unlikely]]
+    if (context_.endpoint.post_am(context_.peer, remote_, bytes, {.tag = number}).is_retry()) [[unlikely]]
       post_send_again(number, bytes);
   }
   void wait_sends() {}  // small payloads are sent when the post returns
 
  private:
   [[gnu::noinline, gnu::cold]] void post_send_again(std::uint32_t number, ByteView bytes) {
-    IdleStrategy idle(place_.yields);
+    IdleStrategy idle(context_.yields);
     do idle.poll(*this);
-    while (place_.endpoint.post_am(place_.peer, remote_, bytes, {.tag = number}).is_retry());
+    while (context_.endpoint.post_am(context_.peer, remote_, bytes, {.tag = number}).is_retry());
   }
 
-  const Place place_;
+  const PairContext context_;
   Arrivals arrivals_;
   RemoteCompletion remote_;
   std::uint64_t expected_ = 0;
@@ -138,15 +139,15 @@ std::vector<Outcome> run_pairs(const Task& task, Runtime& runtime, bool shared) 
   std::vector<std::unique_ptr<PairTransport>> ends;
   for (int thread = 0; thread < threads; ++thread) {
     const int peer = (runtime.rank() + runtime.size() / 2) % runtime.size();
-    const Place place{runtime,
-                      devices.endpoint_of(thread),
-                      side,
-                      peer,
-                      static_cast<std::uint32_t>(thread),
-                      devices.index_of(thread),
-                      shared,
-                      !each_has_core};
-    ends.push_back(std::make_unique<PairTransport>(place, task.verify));
+    const PairContext context{runtime,
+                              devices.endpoint_of(thread),
+                              side,
+                              peer,
+                              static_cast<std::uint32_t>(thread),
+                              devices.index_of(thread),
+                              shared,
+                              !each_has_core};
+    ends.push_back(std::make_unique<PairTransport>(context, task.verify));
   }
   Task own = task;
   own.verify = task.verify && side == 0;  // the handler of the other side checks the messages
@@ -159,8 +160,8 @@ std::vector<Outcome> run_pairs(const Task& task, Runtime& runtime, bool shared) 
       running.emplace_back([&, thread] {
         const auto index = static_cast<std::size_t>(thread);
         try {
-          const int place = runtime.rank() * threads + thread;
-          pin_thread(task.processors, static_cast<std::size_t>(each_has_core ? place : side));
+          const int processor = runtime.rank() * threads + thread;
+          pin_thread(task.processors, static_cast<std::size_t>(each_has_core ? processor : side));
           outcomes[index] = run_window(own, *ends[index]);
           outcomes[index].torn += ends[index]->torn();
         } catch (...) {

@@ -85,7 +85,7 @@ template <class AnyEndpoint, class To>
 void run_rank(const Task& task) {
   std::uint64_t count = 0;
   std::uint64_t sum = 0;
-  std::uint64_t told = kUnknownTotal;
+  std::uint64_t total = kUnknownTotal;
   const auto count_one = [&count, &sum](Message& message) noexcept {
     std::uint64_t value = 0;
     if (message.size() >= sizeof value) std::memcpy(&value, message.data(), sizeof value);
@@ -95,15 +95,15 @@ void run_rank(const Task& task) {
 
   Runtime runtime;
   typename To::template Inbox<decltype(count_one)> inbox{count_one};
-  Handler on_control{[&told](Message& message) noexcept { told = message.as<std::uint64_t>(); }};
+  Handler on_control{[&total](Message& message) noexcept { total = message.as<std::uint64_t>(); }};
   AnyEndpoint endpoint{runtime};
   const RemoteCompletion data = runtime.expose(inbox.completion(), kDataId);
   const RemoteCompletion control = runtime.expose(on_control, kControlId);
   runtime.barrier();
   if (runtime.rank() == kSender) {
-    send(endpoint, data, control, told, task);
+    send(endpoint, data, control, total, task);
   } else {
-    receive(endpoint, inbox, count, told, control, task);
+    receive(endpoint, inbox, count, total, control, task);
     volatile std::uint64_t keep = sum;  // keeps the reads of the payloads
     (void)keep;
   }

@@ -17,10 +17,10 @@ namespace weft::tools::perf {
 
 /// A thread's endpoint: on a device of its own, or the endpoint that all threads of a rank share.
 template <class AnyEndpoint>
-class WeftPlace {
+class ThreadEndpoint {
  public:
   /// `threads` 1: the default device.
-  WeftPlace(Runtime& runtime, int thread, int threads, AnyEndpoint* shared) : shared_(shared) {
+  ThreadEndpoint(Runtime& runtime, int thread, int threads, AnyEndpoint* shared) : shared_(shared) {
     if (shared != nullptr) return;
     if (threads > 1) {
       device_.emplace(runtime, DeviceOptions{.index = thread});
@@ -63,9 +63,9 @@ class WeftTransport {
       : runtime_(runtime),
         yields_(task.yields),
         tag_base_(static_cast<std::uint64_t>(thread) << 32),
-        place_(runtime, thread, task.threads, shared),
-        endpoint_(place_.endpoint()) {
-    if constexpr (kProgressThread) place_.start_progress_thread(runtime);
+        thread_endpoint_(runtime, thread, task.threads, shared),
+        endpoint_(thread_endpoint_.endpoint()) {
+    if constexpr (kProgressThread) thread_endpoint_.start_progress_thread(runtime);
     if constexpr (kIsSerial) engine_.emplace(runtime_, MatchingEngineOptions{.id = kEngine, .serial = true});
     if constexpr (kOrdered)
       if (thread == 0)
@@ -186,7 +186,7 @@ class WeftTransport {
     return endpoint_.post_send(target, tag_base_ + tag, bytes,
                                {.completion = &sent_.completion,
                                 .engine = kEngine,
-                                .device = place_.device(),
+                                .device = thread_endpoint_.device(),
                                 .may_complete_now = true});
   }
   /// Out of line: otherwise the loops that post would keep their variables in memory for its sake.
@@ -216,7 +216,7 @@ class WeftTransport {
   std::optional<MatchingEngine> engine_;
   Awaited received_;
   Awaited sent_;
-  WeftPlace<AnyEndpoint> place_;
+  ThreadEndpoint<AnyEndpoint> thread_endpoint_;
   AnyEndpoint& endpoint_;
   MemoryRegion region_;
   MappedRegion mapped_;
@@ -235,16 +235,16 @@ class WeftAmTransport {
   WeftAmTransport(Runtime& runtime, int thread, const Task& task, AnyEndpoint* shared)
       : runtime_(runtime),
         yields_(task.yields),
-        place_(runtime, thread, task.threads, shared),
-        endpoint_(place_.endpoint()),
-        remote_(runtime.expose(arrivals_,
-                               {.id = 1 + static_cast<std::uint32_t>(thread), .device = place_.device()})) {
+        thread_endpoint_(runtime, thread, task.threads, shared),
+        endpoint_(thread_endpoint_.endpoint()),
+        remote_(runtime.expose(
+            arrivals_, {.id = 1 + static_cast<std::uint32_t>(thread), .device = thread_endpoint_.device()})) {
     arrivals_.shared = shared != nullptr && !kProgressThread;
-    if constexpr (kProgressThread) place_.start_progress_thread(runtime);
+    if constexpr (kProgressThread) thread_endpoint_.start_progress_thread(runtime);
     runtime_.barrier();
   }
   ~WeftAmTransport() {
-    place_.stop_progress_thread();
+    thread_endpoint_.stop_progress_thread();
     arrivals_.withdraw();
     handed_over_.reset();
   }
@@ -255,7 +255,8 @@ class WeftAmTransport {
   }
   void expect_am(AmSink& sink) {
     handed_over_.emplace(HandOver{&sink});
-    stream_ = runtime_.expose(*handed_over_, {.id = kStreams + remote_.id(), .device = place_.device()});
+    stream_ =
+        runtime_.expose(*handed_over_, {.id = kStreams + remote_.id(), .device = thread_endpoint_.device()});
   }
   [[gnu::always_inline]] void post_am(ByteView bytes) {
     if (endpoint_.post_am(peer_, stream_, bytes).is_retry()) [[unlikely]]
@@ -347,7 +348,7 @@ class WeftAmTransport {
   Arrivals arrivals_;
   Counter sent_;  // large messages
   std::uint64_t sending_ = 0;
-  WeftPlace<AnyEndpoint> place_;
+  ThreadEndpoint<AnyEndpoint> thread_endpoint_;
   AnyEndpoint& endpoint_;
   RemoteCompletion remote_;
   std::optional<Handler<HandOver>> handed_over_;

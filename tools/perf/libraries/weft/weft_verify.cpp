@@ -62,22 +62,22 @@ void receive(AnyEndpoint& endpoint, Inbox& inbox, const Ledger& ledger, const st
 template <class AnyEndpoint, class To>
 void verify_rank(const Task& task) {
   Ledger ledger;
-  std::uint64_t told = kUnknownTotal;
+  std::uint64_t total = kUnknownTotal;
   const std::size_t size = task.size;
   const auto check = [&ledger, size](Message& message) noexcept {
     ledger.add(message.tag(), message.data(), message.size(), size);
   };
   Runtime runtime;
   typename To::template Inbox<decltype(check)> inbox{check};
-  Handler on_control{[&told](Message& message) noexcept { told = message.as<std::uint64_t>(); }};
+  Handler on_control{[&total](Message& message) noexcept { total = message.as<std::uint64_t>(); }};
   AnyEndpoint endpoint{runtime};
   const RemoteCompletion data = runtime.expose(inbox.completion(), kDataId);
   const RemoteCompletion control = runtime.expose(on_control, kControlId);
   runtime.barrier();
   if (runtime.rank() == 0) {
-    send_one(endpoint, data, control, told, task);
+    send_one(endpoint, data, control, total, task);
   } else {
-    receive(endpoint, inbox, ledger, told, control);
+    receive(endpoint, inbox, ledger, total, control);
   }
 }
 
