@@ -32,7 +32,7 @@ std::string figure_name(const Experiment& shown) {
   return shown.figure.substr(0, shown.figure.find('_')) + " per second";
 }
 
-/// Names are no places on an axis.
+/// Names are no positions on an axis.
 bool is_of_names(const Experiment& shown) { return shown.x_name == "tree" || shown.x_name == "pattern"; }
 
 Chart chart_of(const StudyResults& results, std::size_t experiment) {
@@ -49,7 +49,7 @@ Chart chart_of(const StudyResults& results, std::size_t experiment) {
       .value = {figure_name(shown), value.quantity}};
   if (is_of_names(shown)) chart.form = Chart::Form::bars;
   for (std::size_t variant = 0; variant < results.variants.size(); ++variant) {
-    // A variant without points keeps its place, so that colours are the same in all charts.
+    // A variant without points keeps its position, so that colours are the same in all charts.
     ChartSeries& series = chart.series.emplace_back(ChartSeries{results.variants[variant].name, {}});
     for (std::size_t point = 0; point < shown.cases.size(); ++point) {
       const Spread spread = results.figure(experiment, point, variant);

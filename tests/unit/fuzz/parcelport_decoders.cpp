@@ -65,12 +65,12 @@ void settle(Port& port) {
 /// A rank that greets as it should, and then sends these bytes for frames.
 void send_frames(Bytes bytes) {
   Port port;
-  tcp::Place place = tcp::open_place(false, "auto", "auto");
-  tcp::FrameReader reader(port, place);
+  tcp::Contact contact = tcp::open_contact(false, "auto", "auto");
+  tcp::FrameReader reader(port, contact);
   reader.start();
   asio::io_context callers;
   asio::ip::tcp::socket socket(callers);
-  const sockets::Endpoints there = place.endpoints();
+  const sockets::Endpoints there = contact.endpoints();
   socket.connect({asio::ip::make_address(sockets::to_text(there.addresses.at(0))), there.port});
   tcp::Challenge challenge;
   while (socket.available() < sizeof challenge) settle(port);

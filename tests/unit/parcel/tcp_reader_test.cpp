@@ -73,7 +73,7 @@ class TcpReaderTest : public testing::Test {
   /// A connection of rank 1, which has proved itself.
   asio::ip::tcp::socket connect() {
     asio::ip::tcp::socket socket(callers_);
-    const sockets::Endpoints there = place_.endpoints();
+    const sockets::Endpoints there = contact_.endpoints();
     socket.connect({asio::ip::make_address(sockets::to_text(there.addresses.at(0))), there.port});
     Challenge challenge;
     read(socket, &challenge, sizeof challenge);
@@ -94,8 +94,8 @@ class TcpReaderTest : public testing::Test {
   }
 
   FakePort port_;
-  Place place_ = open_place(false, "auto", "auto");
-  FrameReader reader_{port_, place_};
+  Contact contact_ = open_contact(false, "auto", "auto");
+  FrameReader reader_{port_, contact_};
   asio::io_context callers_;
 };
 

@@ -19,8 +19,8 @@ constexpr double kBudget = 1e-3;  // seconds
 
 bool is_time(const MatchingFigure& figure) { return std::string_view(figure.name) == "drain_us"; }
 
-/// The engines and libraries of all groups. A chart without figures of one keeps its place, so that colours
-/// are the same in all charts.
+/// The engines and libraries of all groups. A chart without figures of one keeps its position, so that
+/// colours are the same in all charts.
 std::vector<std::string> engines_of(const std::vector<MatchingGroup>& groups) {
   std::vector<std::string> engines;
   for (const MatchingGroup& group : groups)
@@ -44,16 +44,16 @@ Chart chart_of(const MatchingGroup& group, const MatchingFigure& figure,
     chart.form = Chart::Form::bars;
     chart.categories = group.scenarios;
   }
-  const auto x_of = [&](std::size_t place) {
-    if (chart.form == Chart::Form::bars) return static_cast<double>(place);
-    const MatchingRow& row = group.any(group.scenarios[place]);
+  const auto x_of = [&](std::size_t index) {
+    if (chart.form == Chart::Form::bars) return static_cast<double>(index);
+    const MatchingRow& row = group.any(group.scenarios[index]);
     return static_cast<double>(is_sweep ? row.threads : row.counts.messages);
   };
   const auto add = [&](const std::string& name, const auto& value_of) {
     ChartSeries series{name};
-    for (std::size_t place = 0; place < group.scenarios.size(); ++place)
-      if (std::optional<ChartPoint> point = value_of(group.scenarios[place])) {
-        point->x = x_of(place);
+    for (std::size_t index = 0; index < group.scenarios.size(); ++index)
+      if (std::optional<ChartPoint> point = value_of(group.scenarios[index])) {
+        point->x = x_of(index);
         series.points.push_back(*point);
       }
     // Lines go from left to right, whatever the order of the scenarios.

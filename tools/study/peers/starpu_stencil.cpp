@@ -73,14 +73,14 @@ class Stencil {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int parity = 0; parity < 2; ++parity) {
-      places_[parity].resize(static_cast<std::size_t>(width));
+      outputs_[parity].resize(static_cast<std::size_t>(width));
       for (int point = 0; point < width; ++point) {
         const int owner = point * size / width;
         starpu_data_handle_t handle = nullptr;
-        Output& place = places_[parity][static_cast<std::size_t>(point)];
+        Output& output = outputs_[parity][static_cast<std::size_t>(point)];
         starpu_vector_data_register(&handle, owner == rank ? STARPU_MAIN_RAM : -1,
-                                    owner == rank ? reinterpret_cast<std::uintptr_t>(place.data()) : 0,
-                                    static_cast<std::uint32_t>(place.size()), sizeof place[0]);
+                                    owner == rank ? reinterpret_cast<std::uintptr_t>(output.data()) : 0,
+                                    static_cast<std::uint32_t>(output.size()), sizeof output[0]);
         starpu_mpi_data_register(handle, parity * width + point, owner);
         handles_[parity].push_back(handle);
       }
@@ -137,7 +137,7 @@ class Stencil {
   const int width_;
   const int steps_;
   std::array<starpu_codelet, 4> codelets_;
-  std::array<std::vector<Output>, 2> places_;
+  std::array<std::vector<Output>, 2> outputs_;
   std::array<std::vector<starpu_data_handle_t>, 2> handles_;
 };
 

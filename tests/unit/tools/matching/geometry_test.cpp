@@ -97,13 +97,13 @@ TEST(HaloGeometry, names_each_pair_of_neighbours_once_and_numbers_messages_of_ea
       ASSERT_LT(message.sender, sent.size()) << text;
       ASSERT_LT(message.receiver, received.size()) << text;
       ++sent[message.sender];
-      EXPECT_EQ(message.place_at_receiver, received[message.receiver]++) << text;
+      EXPECT_EQ(message.index_at_receiver, received[message.receiver]++) << text;
       EXPECT_TRUE(pairs.emplace(message.sender, message.receiver).second) << text;
     }
     EXPECT_EQ(std::ranges::count(sent, 0U), 0) << text;
     // A sender begins with the neighbour that is last.
     for (const HaloMessage& message : exchange.messages)
-      EXPECT_EQ(message.place_at_sender, --sent[message.sender]) << text;
+      EXPECT_EQ(message.index_at_sender, --sent[message.sender]) << text;
     EXPECT_EQ(std::ranges::count(received, 0U), 0) << text;
   }
 }
@@ -113,12 +113,12 @@ TEST(HaloGeometry, goes_through_directions_alike_at_both_ends) {
   const HaloExchange exchange = enumerate_halo(parse_decomposition("27pt:1x1x9"));
   for (const HaloMessage& message : exchange.messages) {
     const std::uint32_t z = message.receiver;
-    if (z == 0 || z == 8 || message.place_at_receiver % 8 != 0) continue;
-    const std::uint32_t direction = message.place_at_receiver / 8;
+    if (z == 0 || z == 8 || message.index_at_receiver % 8 != 0) continue;
+    const std::uint32_t direction = message.index_at_receiver / 8;
     const std::uint32_t sender_z = z + direction - 1;
     const bool is_at_end = sender_z == 0 || sender_z == 8;
     if (is_at_end) continue;
-    EXPECT_EQ(message.place_at_sender, direction) << z;
+    EXPECT_EQ(message.index_at_sender, direction) << z;
   }
 }
 
@@ -163,8 +163,8 @@ TEST(HaloGeometry, gives_threads_without_neighbours_so_many_messages_in_their_or
     const HaloMessage& message = exchange.messages[number];
     EXPECT_EQ(message.sender, number / 4);
     EXPECT_EQ(message.receiver, number / 4);
-    EXPECT_EQ(message.place_at_sender, number % 4);
-    EXPECT_EQ(message.place_at_receiver, number % 4);
+    EXPECT_EQ(message.index_at_sender, number % 4);
+    EXPECT_EQ(message.index_at_receiver, number % 4);
   }
   EXPECT_EQ(refusal_of("naive:1024:2048"),
             "decomposition naive:1024:2048: 2097152 messages are more than 1048576");

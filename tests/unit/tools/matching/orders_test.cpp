@@ -63,12 +63,12 @@ TEST(ArrivalOrders, keep_the_order_of_each_thread_when_interleaved) {
     const HaloExchange exchange = enumerate_halo(parse_decomposition(shape));
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
       const MessageOrder arrivals = arrival_order(exchange, {}, ArrivalOrder::interleaved, seed);
-      EXPECT_TRUE(keeps_order(arrivals, exchange, &HaloMessage::sender, &HaloMessage::place_at_sender));
+      EXPECT_TRUE(keeps_order(arrivals, exchange, &HaloMessage::sender, &HaloMessage::index_at_sender));
       const MessageOrder posted = posted_concurrently(exchange, seed);
-      EXPECT_TRUE(keeps_order(posted, exchange, &HaloMessage::receiver, &HaloMessage::place_at_receiver));
+      EXPECT_TRUE(keeps_order(posted, exchange, &HaloMessage::receiver, &HaloMessage::index_at_receiver));
     }
     EXPECT_TRUE(keeps_order(posted_in_turns(exchange), exchange, &HaloMessage::receiver,
-                            &HaloMessage::place_at_receiver));
+                            &HaloMessage::index_at_receiver));
   }
 }
 
@@ -79,7 +79,7 @@ TEST(ArrivalOrders, interleave_fairly) {
   exchange.counts = {1, 2, 6};
   for (std::uint32_t index = 0; index < 6; ++index)
     exchange.messages.push_back(
-        {.sender = index / 3, .receiver = 0, .place_at_sender = index % 3, .place_at_receiver = index});
+        {.sender = index / 3, .receiver = 0, .index_at_sender = index % 3, .index_at_receiver = index});
   int first_begins = 0;
   for (std::uint64_t seed = 0; seed < 1'000; ++seed)
     if (arrival_order(exchange, {}, ArrivalOrder::interleaved, seed).front() == 0) ++first_begins;
@@ -117,12 +117,12 @@ TEST(MessagesOfThreads, are_all_messages_in_the_order_of_each) {
   const std::vector<MessageOrder> senders = messages_by_sender(exchange);
   EXPECT_EQ(senders.size(), exchange.counts.senders);
   expect_permutation(joined(senders), exchange);
-  EXPECT_TRUE(keeps_order(joined(senders), exchange, &HaloMessage::sender, &HaloMessage::place_at_sender));
+  EXPECT_TRUE(keeps_order(joined(senders), exchange, &HaloMessage::sender, &HaloMessage::index_at_sender));
   const std::vector<MessageOrder> receivers = messages_by_receiver(exchange);
   EXPECT_EQ(receivers.size(), exchange.counts.receivers);
   expect_permutation(joined(receivers), exchange);
   EXPECT_TRUE(
-      keeps_order(joined(receivers), exchange, &HaloMessage::receiver, &HaloMessage::place_at_receiver));
+      keeps_order(joined(receivers), exchange, &HaloMessage::receiver, &HaloMessage::index_at_receiver));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ bool is_inside(const Cell& cell, const Decomposition& decomposition) noexcept {
   return true;
 }
 
-/// Places of a cell's neighbours relative to it, in the order of cells.
+/// Offsets of the neighbours of a cell, in the order of cells.
 std::vector<Cell> offsets_of(HaloStencil stencil) {
   const StencilInfo& info = info_of(stencil);
   const std::int64_t depth = info.dimensions == 3 ? 1 : 0;
@@ -79,7 +79,7 @@ void for_each_at_surface(const Decomposition& decomposition, const Visit& visit)
     }
 }
 
-/// The place of a cell, which may be one beside the block, in the order of cells.
+/// The index of a cell, which may be one beside the block, in the order of cells.
 std::uint64_t rank_of(const Cell& cell, const Decomposition& decomposition) noexcept {
   std::uint64_t rank = 0;
   for (std::size_t dimension = cell.size(); dimension-- > 0;)
@@ -90,9 +90,9 @@ std::uint64_t rank_of(const Cell& cell, const Decomposition& decomposition) noex
 HaloExchange enumerate_naive(const Decomposition& decomposition) {
   HaloExchange exchange{.counts = count_halo(decomposition), .messages = {}};
   for (std::uint32_t thread = 0; thread < decomposition.lengths[0]; ++thread)
-    for (std::uint32_t place = 0; place < decomposition.messages_of_thread; ++place)
+    for (std::uint32_t index = 0; index < decomposition.messages_of_thread; ++index)
       exchange.messages.push_back(
-          {.sender = thread, .receiver = thread, .place_at_sender = place, .place_at_receiver = place});
+          {.sender = thread, .receiver = thread, .index_at_sender = index, .index_at_receiver = index});
   return exchange;
 }
 
@@ -180,7 +180,7 @@ HaloExchange enumerate_halo(const Decomposition& decomposition) {
       sender_ranks.push_back(rank_of(sender, decomposition));
       exchange.messages.push_back(
           {.receiver = static_cast<std::uint32_t>(exchange.counts.receivers),
-           .place_at_receiver = static_cast<std::uint32_t>(exchange.messages.size() - before)});
+           .index_at_receiver = static_cast<std::uint32_t>(exchange.messages.size() - before)});
     }
     if (exchange.messages.size() > before) ++exchange.counts.receivers;
   });
@@ -191,7 +191,7 @@ HaloExchange enumerate_halo(const Decomposition& decomposition) {
   for (std::size_t message = exchange.messages.size(); message-- > 0;) {
     const auto sender = std::ranges::lower_bound(senders, sender_ranks[message]) - senders.begin();
     exchange.messages[message].sender = static_cast<std::uint32_t>(sender);
-    exchange.messages[message].place_at_sender = sent[static_cast<std::size_t>(sender)]++;
+    exchange.messages[message].index_at_sender = sent[static_cast<std::size_t>(sender)]++;
   }
   exchange.counts.senders = senders.size();
   exchange.counts.messages = exchange.messages.size();

@@ -54,8 +54,8 @@ struct HaloCounts {
 struct HaloMessage {
   std::uint32_t sender = 0;             ///< 0 to senders - 1
   std::uint32_t receiver = 0;           ///< 0 to receivers - 1
-  std::uint32_t place_at_sender = 0;    ///< how many messages its sender sends before it
-  std::uint32_t place_at_receiver = 0;  ///< how many its receiver receives before it
+  std::uint32_t index_at_sender = 0;    ///< how many messages its sender sends before it
+  std::uint32_t index_at_receiver = 0;  ///< how many its receiver receives before it
 };
 
 /// All messages of an exchange by enumeration, receiver by receiver. Threads are numbered in the order of

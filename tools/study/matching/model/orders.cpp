@@ -26,11 +26,11 @@ MessageOrder all_of(const HaloExchange& exchange) {
 }
 
 std::vector<MessageOrder> by_thread(const HaloExchange& exchange, std::uint64_t threads,
-                                    std::uint32_t HaloMessage::*thread, std::uint32_t HaloMessage::*place) {
+                                    std::uint32_t HaloMessage::*thread, std::uint32_t HaloMessage::*index) {
   std::vector<MessageOrder> lists(threads);
   for (const std::uint32_t message : all_of(exchange)) {
     MessageOrder& list = lists[exchange.messages[message].*thread];
-    const std::size_t position = exchange.messages[message].*place;
+    const std::size_t position = exchange.messages[message].*index;
     if (list.size() <= position) list.resize(position + 1);
     list[position] = message;
   }
@@ -85,7 +85,7 @@ std::vector<std::uint64_t> strided_tags(const HaloExchange& exchange) {
   std::vector<std::uint64_t> tags;
   tags.reserve(exchange.messages.size());
   for (const HaloMessage& message : exchange.messages)
-    tags.push_back(message.receiver + message.place_at_receiver * exchange.counts.receivers);
+    tags.push_back(message.receiver + message.index_at_receiver * exchange.counts.receivers);
   return tags;
 }
 
@@ -101,12 +101,12 @@ MessageOrder posted_concurrently(const HaloExchange& exchange, std::uint64_t see
 }
 
 std::vector<MessageOrder> messages_by_sender(const HaloExchange& exchange) {
-  return by_thread(exchange, exchange.counts.senders, &HaloMessage::sender, &HaloMessage::place_at_sender);
+  return by_thread(exchange, exchange.counts.senders, &HaloMessage::sender, &HaloMessage::index_at_sender);
 }
 
 std::vector<MessageOrder> messages_by_receiver(const HaloExchange& exchange) {
   return by_thread(exchange, exchange.counts.receivers, &HaloMessage::receiver,
-                   &HaloMessage::place_at_receiver);
+                   &HaloMessage::index_at_receiver);
 }
 
 }  // namespace weft::tools::study

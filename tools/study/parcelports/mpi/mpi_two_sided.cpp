@@ -201,8 +201,8 @@ class MpiTwoSided final : public TwoSided {
     std::vector<std::uint64_t> all(sent.size() * sent.size());
     allgather(std::as_bytes(std::span(sent)), std::as_writable_bytes(std::span(all)));
     std::uint64_t expected = 0;
-    for (std::size_t place = static_cast<std::size_t>(rank_); place < all.size(); place += sent.size())
-      expected += all[place];
+    for (std::size_t index = static_cast<std::size_t>(rank_); index < all.size(); index += sent.size())
+      expected += all[index];
     while (headers_received_ < expected) poll_headers(0);
   }
 

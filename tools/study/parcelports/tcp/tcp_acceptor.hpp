@@ -36,9 +36,9 @@ class Acceptor {
   }
 
   /// `tell`: says why connections have to wait, once.
-  void start(Use use, std::function<void(const std::string&)> tell) {
+  void start(Use use, std::function<void(const std::string&)> report) {
     use_ = std::move(use);
-    tell_ = std::move(tell);
+    report_ = std::move(report);
     for (auto& each : listening_) accept_at(each);
   }
   void add(std::shared_ptr<Socket> socket) {
@@ -75,10 +75,10 @@ class Acceptor {
     if (!socket) {
       const int error = errno;
       const bool is_full = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-      if (is_full && !std::exchange(has_told_, true)) tell_(std::strerror(error));
+      if (is_full && !std::exchange(has_reported_, true)) report_(std::strerror(error));
       return !is_full;
     }
-    has_told_ = false;
+    has_reported_ = false;
     const auto protocol = protocol_of(socket.get());
     use_(Socket(context_, protocol, socket.release()));
     return true;
@@ -110,8 +110,8 @@ class Acceptor {
   asio::steady_timer sweep_;  // of those that are late
   Unproved unproved_;
   Use use_;
-  std::function<void(const std::string&)> tell_;
-  bool has_told_ = false;
+  std::function<void(const std::string&)> report_;
+  bool has_reported_ = false;
   bool is_stopping_ = false;
 };
 

@@ -79,7 +79,8 @@ void Connector::greet() {
       [self = shared_from_this(), attempt = attempt_](const asio::error_code& broken, std::size_t) {
         if (attempt != self->attempt_) return;
         Outgoing& connection = *self->connection_;
-        // Where strangers fill all places of the peer, it may close the connection before it is proved.
+        // Where strangers have used up the connections that the peer accepts without a proof, it may close
+        // this one before it is proved.
         if (broken) return self->give_up("closed during the greeting", false);
         if (connection.challenge.magic != kMagic) return self->give_up("another program listens there", true);
         Greeting& greeting = connection.greeting;

@@ -32,10 +32,10 @@ class TcpPort final : public Parcelport, private tcp::PortParts {
  public:
   explicit TcpPort(std::unique_ptr<weft::Runtime> runtime)
       : runtime_(std::move(runtime)),
-        place_(tcp::open_place(runtime_->hosts() > 1, runtime_->attribute("interface"),
-                               runtime_->attribute("ports"))),
-        reader_(*this, place_),
-        writer_(*this, place_, exchange()),
+        contact_(tcp::open_contact(runtime_->hosts() > 1, runtime_->attribute("interface"),
+                                   runtime_->attribute("ports"))),
+        reader_(*this, contact_),
+        writer_(*this, contact_, exchange()),
         failed_(static_cast<std::size_t>(runtime_->size())) {}
   ~TcpPort() override { stop(); }
 
@@ -118,7 +118,7 @@ class TcpPort final : public Parcelport, private tcp::PortParts {
       tcp::Address address;
       tcp::Secret secret;
     } mine{};
-    const std::vector<std::byte> own = sockets::encode(place_.endpoints());
+    const std::vector<std::byte> own = sockets::encode(contact_.endpoints());
     mine.address.size = static_cast<std::uint32_t>(std::min(own.size(), mine.address.bytes.size()));
     std::copy_n(own.begin(), mine.address.size, mine.address.bytes.begin());
     // The launcher's channel between hosts is encrypted.
@@ -158,7 +158,7 @@ class TcpPort final : public Parcelport, private tcp::PortParts {
   static constexpr std::uint32_t kWrites = 2;
 
   std::unique_ptr<weft::Runtime> runtime_;
-  tcp::Place place_;
+  tcp::Contact contact_;
   tcp::FrameReader reader_;
   tcp::FrameWriter writer_;
   std::vector<std::atomic<bool>> failed_;

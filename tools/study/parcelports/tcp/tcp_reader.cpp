@@ -19,9 +19,9 @@ constexpr std::size_t kSkipped = 65536;
 
 }  // namespace
 
-FrameReader::FrameReader(PortParts& port, Place& place)
+FrameReader::FrameReader(PortParts& port, Contact& contact)
     : port_(port),
-      acceptor_(port.context, place.listener,
+      acceptor_(port.context, contact.listener,
                 std::max<std::size_t>(64, 2 * static_cast<std::size_t>(port.size()))) {}
 
 void FrameReader::start() {

@@ -15,8 +15,8 @@ namespace weft::parcel::ports::tcp {
 /// Used by those that run the io_context, one at a time.
 class FrameReader {
  public:
-  /// Takes over the sockets at which `place` listens.
-  FrameReader(PortParts& port, Place& place);
+  /// Takes over the sockets at which `contact` listens.
+  FrameReader(PortParts& port, Contact& contact);
 
   void start();
   /// The rank has failed: who reads from it is told, and reports what it has begun.

@@ -20,29 +20,29 @@ std::vector<sockets::Interface> loopback_among(const std::vector<sockets::Interf
 
 }  // namespace
 
-sockets::Endpoints Place::endpoints() const {
+sockets::Endpoints Contact::endpoints() const {
   sockets::Endpoints published{listener.port, network_namespace, {}};
   for (const sockets::Interface& each : interfaces) published.addresses.push_back(each.address);
   return published;
 }
 
-Place open_place(bool has_several_hosts, std::string_view interfaces, std::string_view ports) {
-  Place place;
-  place.network_namespace = sockets::read_network_namespace();
+Contact open_contact(bool has_several_hosts, std::string_view interfaces, std::string_view ports) {
+  Contact contact;
+  contact.network_namespace = sockets::read_network_namespace();
   const std::vector<sockets::Interface> all = sockets::list_interfaces();
-  place.interfaces = sockets::select_interfaces(all, interfaces);
+  contact.interfaces = sockets::select_interfaces(all, interfaces);
   bool is_everywhere = interfaces == "auto";
   if (!has_several_hosts && is_everywhere)
-    if (auto loopback = loopback_among(all); !loopback.empty() && place.network_namespace != 0) {
-      place.interfaces = std::move(loopback);
+    if (auto loopback = loopback_among(all); !loopback.empty() && contact.network_namespace != 0) {
+      contact.interfaces = std::move(loopback);
       is_everywhere = false;
     }
-  if (place.interfaces.empty())
+  if (contact.interfaces.empty())
     throw Error("parcel option port is 'tcp', but this host has no address at which other ranks reach it");
   const std::vector<sockets::Address> at =
-      sockets::addresses_to_listen_at(place.interfaces, is_everywhere ? "auto" : "chosen");
-  place.listener = sockets::listen_in(sockets::parse_ports(ports), at, sockets::FirstWord::of_listening);
-  return place;
+      sockets::addresses_to_listen_at(contact.interfaces, is_everywhere ? "auto" : "chosen");
+  contact.listener = sockets::listen_in(sockets::parse_ports(ports), at, sockets::FirstWord::of_listening);
+  return contact;
 }
 
 asio::ip::tcp protocol_of(int socket) noexcept {

@@ -13,8 +13,8 @@
 
 namespace weft::parcel::ports::tcp {
 
-/// A rank's place in the network.
-struct Place {
+/// Where other ranks reach a rank.
+struct Contact {
   std::vector<sockets::Interface> interfaces;  // those that were chosen
   std::uint64_t network_namespace = 0;
   sockets::Listener listener;
@@ -29,7 +29,8 @@ struct Place {
 
 /// Listens. `interfaces`, `ports`: the attributes of weft. Without a choice a job on one host listens at
 /// loopback addresses only. Throws weft::Error.
-[[nodiscard]] Place open_place(bool has_several_hosts, std::string_view interfaces, std::string_view ports);
+[[nodiscard]] Contact open_contact(bool has_several_hosts, std::string_view interfaces,
+                                   std::string_view ports);
 
 /// The protocol of the addresses at which a socket is.
 [[nodiscard]] asio::ip::tcp protocol_of(int socket) noexcept;

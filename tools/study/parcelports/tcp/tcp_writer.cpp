@@ -17,8 +17,8 @@ constexpr std::size_t kMostQueued = 64;
 
 }  // namespace
 
-FrameWriter::FrameWriter(PortParts& port, const Place& place, std::vector<sockets::Endpoints> endpoints)
-    : port_(port), place_(place), endpoints_(std::move(endpoints)) {
+FrameWriter::FrameWriter(PortParts& port, const Contact& contact, std::vector<sockets::Endpoints> endpoints)
+    : port_(port), contact_(contact), endpoints_(std::move(endpoints)) {
   for (int rank = 0; rank < port.size(); ++rank)
     connections_.push_back(std::make_shared<Outgoing>(port.context, rank));
 }
@@ -57,7 +57,7 @@ void FrameWriter::connect(const std::shared_ptr<Outgoing>& connection) {
     connection->is_connected = true;
     if (!connection->queue.empty()) write(connection);
   };
-  std::make_shared<Connector>(port_.context, connection, place_.ways_to(there), there.port, port_.rank(),
+  std::make_shared<Connector>(port_.context, connection, contact_.ways_to(there), there.port, port_.rank(),
                               port_.secret, done)
       ->start();
 }

@@ -18,8 +18,8 @@ namespace weft::parcel::ports::tcp {
 /// io_context, one at a time, unless said otherwise.
 class FrameWriter {
  public:
-  /// `endpoints`: of all ranks. `place`: of this one.
-  FrameWriter(PortParts& port, const Place& place, std::vector<sockets::Endpoints> endpoints);
+  /// `endpoints`: of all ranks. `contact`: of this one.
+  FrameWriter(PortParts& port, const Contact& contact, std::vector<sockets::Endpoints> endpoints);
 
   /// Takes the message over, or returns false: push-back. Any thread.
   [[nodiscard]] bool enqueue(int peer, std::unique_ptr<OutgoingMessage>& message);
@@ -38,7 +38,7 @@ class FrameWriter {
   void cannot_reach(int peer, const std::string& fault);
 
   PortParts& port_;
-  const Place& place_;
+  const Contact& contact_;
   const std::vector<sockets::Endpoints> endpoints_;  // by rank
   std::vector<std::shared_ptr<Outgoing>> connections_;
 };
