@@ -15,14 +15,15 @@ weft::RemoteAddress address_of(const rmr_t& key, std::uintptr_t displacement, co
 }
 
 template <class Post>
-weft::AccessOptions access_of(const Post& post, const endpoint_impl_t& place, const Mode& mode,
+weft::AccessOptions access_of(const Post& post, const endpoint_impl_t& lci_endpoint, const Mode& mode,
                               const char* operation) {
   return {.completion = mode.completion,
           .user_data = post.m_user_context,
-          .signal = post.m_remote_comp != 0 ? place.rcomps.handle(post.m_remote_comp, place.index)
-                                            : weft::RemoteCompletion(),
+          .signal = post.m_remote_comp != 0
+                        ? lci_endpoint.rcomps.handle(post.m_remote_comp, lci_endpoint.index)
+                        : weft::RemoteCompletion(),
           .tag = short_tag(post.m_tag, operation),
-          .device = place.index,
+          .device = lci_endpoint.index,
           .may_retry = mode.may_retry,
           .may_complete_now = mode.may_be_done,
           .region = region_of(post.m_mr)};
@@ -43,49 +44,50 @@ void copy_common(const post_comm_x& from, Post& to) {
   if constexpr (requires { to.m_comp_semantic; }) to.m_comp_semantic = from.m_comp_semantic;
 }
 
-error_t progress_on(endpoint_impl_t& place) {
-  const bool has_moved = place.endpoint.progress() != 0;
+error_t progress_on(endpoint_impl_t& lci_endpoint) {
+  const bool has_moved = lci_endpoint.endpoint.progress() != 0;
   if (RefusedNodes::any()) [[unlikely]]
     RefusedNodes::run_again();
-  // Before ends are told: of a rank that it throws for none is told as done.
-  const bool has_failures = place.runtime.failed.ready();
-  if (place.runtime.network_ends->any()) [[unlikely]]
-    place.runtime.network_ends->tell(place.runtime.runtime);
+  // Before ends are signalled: of a rank that it throws for none is signalled as done.
+  const bool has_failures = lci_endpoint.runtime.failed.ready();
+  if (lci_endpoint.runtime.network_ends->any()) [[unlikely]]
+    lci_endpoint.runtime.network_ends->signal_ended(lci_endpoint.runtime.runtime);
   if (has_failures) [[unlikely]]
-    place.runtime.failed.throw_next(place.peers);
+    lci_endpoint.runtime.failed.throw_next(lci_endpoint.peers);
   return has_moved ? errorcode_t::done : errorcode_t::retry;
 }
 
 }  // namespace
 
 status_t post_put_x::call() const {
-  endpoint_impl_t& place = endpoint_of_post(*this);
+  endpoint_impl_t& lci_endpoint = endpoint_of_post(*this);
   if (is_for_network(*this)) [[unlikely]]
-    return status_of_post(post_for_network(place, *this));
+    return status_of_post(post_for_network(lci_endpoint, *this));
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);
-  weft::AccessOptions options = access_of(*this, place, mode, "post_put");
+  weft::AccessOptions options = access_of(*this, lci_endpoint, mode, "post_put");
   const weft::RemoteAddress to = address_of(m_rmr, m_remote_disp, "post_put");
   const auto post = [&](weft::Completion& completion) {
     options.completion = &completion;
-    return place.endpoint.post_put(m_rank, to, bytes_of(fields), options);
+    return lci_endpoint.endpoint.post_put(m_rank, to, bytes_of(fields), options);
   };
   return mode.completion != nullptr ? status_with(post(*mode.completion), fields)
-                                    : post_and_wait(place.endpoint, fields, post, mode.may_retry);
+                                    : post_and_wait(lci_endpoint.endpoint, fields, post, mode.may_retry);
 }
 
 status_t post_get_x::call() const {
-  endpoint_impl_t& place = endpoint_of_post(*this);
+  endpoint_impl_t& lci_endpoint = endpoint_of_post(*this);
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);
-  weft::AccessOptions options = access_of(*this, place, mode, "post_get");
+  weft::AccessOptions options = access_of(*this, lci_endpoint, mode, "post_get");
   const weft::RemoteAddress from = address_of(m_rmr, m_remote_disp, "post_get");
   const auto post = [&](weft::Completion& completion) {
     options.completion = &completion;
-    return place.endpoint.post_get(m_rank, from, {static_cast<std::byte*>(m_local_buffer), m_size}, options);
+    return lci_endpoint.endpoint.post_get(m_rank, from, {static_cast<std::byte*>(m_local_buffer), m_size},
+                                          options);
   };
   return mode.completion != nullptr ? status_with(post(*mode.completion), fields)
-                                    : post_and_wait(place.endpoint, fields, post, mode.may_retry);
+                                    : post_and_wait(lci_endpoint.endpoint, fields, post, mode.may_retry);
 }
 
 status_t post_comm_x::call() const {

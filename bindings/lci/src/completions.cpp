@@ -52,18 +52,19 @@ std::vector<Registration>::iterator registration_of(const runtime_impl_t& runtim
   });
 }
 
-/// Progresses until the object is ready, and tells ends of operations as progress() does.
-void await(weft::Synchronizer& synchronizer, endpoint_impl_t& place) {
+/// Progresses until the object is ready, and signals ends of operations as progress() does.
+void await(weft::Synchronizer& synchronizer, endpoint_impl_t& lci_endpoint) {
   struct Wait {
     weft::Synchronizer& synchronizer;
     runtime_impl_t& runtime;
-  } const wait{synchronizer, place.runtime};
+  } const wait{synchronizer, lci_endpoint.runtime};
   const auto is_ready = [](const void* context) noexcept {
     const auto& [awaited, runtime] = *static_cast<const Wait*>(context);
-    if (runtime.network_ends->any()) runtime.network_ends->tell(runtime.runtime);
+    if (runtime.network_ends->any()) runtime.network_ends->signal_ended(runtime.runtime);
     return awaited.ready();
   };
-  static_cast<void>(place.endpoint.wait_condition({is_ready, &wait, &synchronizer, {"a synchronizer"}}));
+  static_cast<void>(
+      lci_endpoint.endpoint.wait_condition({is_ready, &wait, &synchronizer, {"a synchronizer"}}));
 }
 
 /// Of a thread that signals synchronizers: whether it gives way to others, which have to signal as well, or
@@ -302,9 +303,9 @@ bool sync_test_x::call() const {
 }
 void sync_wait_x::call() const {
   auto& sync = of_kind<SyncCompletion>(m_comp, attr_comp_type_t::sync, "sync_wait");
-  endpoint_impl_t* const place = m_do_progress ? &endpoint_of(*this) : nullptr;
+  endpoint_impl_t* const lci_endpoint = m_do_progress ? &endpoint_of(*this) : nullptr;
   while (!sync.test(m_p_out))
-    if (place != nullptr) await(sync.synchronizer(), *place);
+    if (lci_endpoint != nullptr) await(sync.synchronizer(), *lci_endpoint);
 }
 int64_t counter_get_x::call() const {
   return of_kind<CounterCompletion>(m_comp, attr_comp_type_t::counter, "counter_get").value();

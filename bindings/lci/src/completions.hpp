@@ -94,7 +94,7 @@ class HandlerCompletion final : public OwnCompletion, public weft::Completion {
   [[nodiscard]] bool ready() const noexcept override { return true; }
 
  private:
-  /// A function of its own for each place of the payloads: together they would keep messages in memory.
+  /// A function of its own for each storage of the payloads: together they would keep messages in memory.
   template <bool kIntoPackets>
   [[gnu::noinline]] void take(weft::Arrivals& arrivals, Delivery delivery) const noexcept {
     // The message need not exist in memory: its address goes nowhere.

@@ -13,9 +13,9 @@ WaitingEnds::~WaitingEnds() {
   for (const std::atomic<WaitingEnd*>& block : blocks_) delete[] block.load(std::memory_order_relaxed);
 }
 
-WaitingEnd& WaitingEnds::at(std::uint32_t place) const noexcept {
-  const std::uint32_t block = static_cast<std::uint32_t>(std::bit_width(place / kFirstBlock + 1)) - 1;
-  return blocks_[block].load(std::memory_order_acquire)[place - (size_of(block) - kFirstBlock)];
+WaitingEnd& WaitingEnds::at(std::uint32_t index) const noexcept {
+  const std::uint32_t block = static_cast<std::uint32_t>(std::bit_width(index / kFirstBlock + 1)) - 1;
+  return blocks_[block].load(std::memory_order_acquire)[index - (size_of(block) - kFirstBlock)];
 }
 
 WaitingEnd* WaitingEnds::take_unused() noexcept {
@@ -41,7 +41,7 @@ WaitingEnd& WaitingEnds::take() {
 void WaitingEnds::give_back(WaitingEnd& record) noexcept {
   std::uint64_t seen = unused_.load(std::memory_order_relaxed);
   do record.next_unused.store(static_cast<std::uint32_t>(seen), std::memory_order_relaxed);
-  while (!unused_.compare_exchange_weak(seen, ((seen >> 32) + 1) << 32 | (record.place + 1),
+  while (!unused_.compare_exchange_weak(seen, ((seen >> 32) + 1) << 32 | (record.index + 1),
                                         std::memory_order_release, std::memory_order_relaxed));
 }
 
@@ -54,7 +54,7 @@ void WaitingEnds::grow() {
     refuse(std::to_string(size_of(block) - kFirstBlock) +
            " operations with comp_semantic_t::network are under way: there is room for no more");
   auto* const made = new WaitingEnd[size_of(block)];
-  for (std::uint32_t at = 0; at < size_of(block); ++at) made[at].place = size_of(block) - kFirstBlock + at;
+  for (std::uint32_t at = 0; at < size_of(block); ++at) made[at].index = size_of(block) - kFirstBlock + at;
   are_used_.store(true, std::memory_order_relaxed);
   blocks_[block].store(made, std::memory_order_release);
   for (std::uint32_t at = size_of(block); at != 0; --at) give_back(made[at - 1]);
@@ -93,22 +93,22 @@ void NetworkEnds::signal(status_t status) {
   ended.status = status;
   ended.status.user_context = ended.user_context;
   ended.next = ended_.load(std::memory_order_relaxed);
-  // Pairs with the acquire in tell().
+  // Pairs with the acquire in signal_ended().
   while (
       !ended_.compare_exchange_weak(ended.next, &ended, std::memory_order_release, std::memory_order_relaxed))
     continue;
   notify_waiters();
 }
 
-void NetworkEnds::tell(const weft::Runtime& runtime) {
+void NetworkEnds::signal_ended(const weft::Runtime& runtime) {
   // Not those of operations that the objects post now.
   WaitingEnd* last = ended_.exchange(nullptr, std::memory_order_acquire);
   WaitingEnd* first = nullptr;
   while (last != nullptr) first = std::exchange(last, std::exchange(last->next, first));
-  while (first != nullptr) tell(*std::exchange(first, first->next), runtime);
+  while (first != nullptr) signal_one(*std::exchange(first, first->next), runtime);
 }
 
-void NetworkEnds::tell(WaitingEnd& ended, const weft::Runtime& runtime) {
+void NetworkEnds::signal_one(WaitingEnd& ended, const weft::Runtime& runtime) {
   comp_impl_t* const comp = ended.comp.exchange(nullptr, std::memory_order_relaxed);
   status_t status = ended.status;
   records_.give_back(ended);

@@ -11,14 +11,14 @@
 
 namespace lci {
 
-/// An operation of that kind, from its post until its object has been told.
+/// An operation of that kind, from its post until its object has been signalled.
 struct WaitingEnd {
   std::atomic<comp_impl_t*> comp{nullptr};  // null: it was freed
   void* user_context = nullptr;
   status_t status;
-  WaitingEnd* next = nullptr;                 // of the ends that nobody has told
-  std::atomic<std::uint32_t> next_unused{0};  // place + 1 of the next unused record; 0: none
-  std::uint32_t place = 0;
+  WaitingEnd* next = nullptr;                 // of those that have ended and are not signalled yet
+  std::atomic<std::uint32_t> next_unused{0};  // index + 1 of the next unused record; 0: none
+  std::uint32_t index = 0;
 };
 
 /// The records of one runtime. They are used again, so that posts allocate only while there are more of them
@@ -47,19 +47,19 @@ class WaitingEnds {
   [[nodiscard]] static constexpr std::uint32_t size_of(std::uint32_t block) noexcept {
     return kFirstBlock << block;
   }
-  [[nodiscard]] WaitingEnd& at(std::uint32_t place) const noexcept;
+  [[nodiscard]] WaitingEnd& at(std::uint32_t index) const noexcept;
   [[nodiscard]] WaitingEnd* take_unused() noexcept;
   void grow();
 
   static std::atomic<bool> are_used_;
   std::array<std::atomic<WaitingEnd*>, 20> blocks_{};
   std::mutex growing_;
-  // place + 1 (32) of the first unused record, below a count (32) of changes: a record that was taken and
+  // index + 1 (32) of the first unused record, below a count (32) of changes: a record that was taken and
   // returned meanwhile is another one.
   std::atomic<std::uint64_t> unused_{0};
 };
 
-/// Stands for the completion objects of such operations. Only progress tells the objects, so that an
+/// Stands for the completion objects of such operations. Only progress signals the objects, so that an
 /// operation whose peer turns out to have failed meanwhile does not end as done: over shared memory it ends
 /// in its post.
 class NetworkEnds final : public OwnCompletion, public weft::Completion {
@@ -75,17 +75,17 @@ class NetworkEnds final : public OwnCompletion, public weft::Completion {
   void signal(status_t status) override;
   void signal(weft::Message& message) noexcept override { signal(delivery().status_of(message)); }
   [[nodiscard]] bool ready() const noexcept override { return any(); }
-  /// Whether operations have ended that nobody has told.
+  /// Whether operations have ended that are not signalled yet.
   [[nodiscard]] bool any() const noexcept { return ended_.load(std::memory_order_relaxed) != nullptr; }
   /// Signals the objects of the operations that have ended: with `fatal` where the peer has failed.
-  void tell(const weft::Runtime& runtime);
+  void signal_ended(const weft::Runtime& runtime);
 
   /// The object is freed: it is not to be signalled any more, by any runtime. (Objects do not know in which
   /// they are used.)
   static void forget(const comp_impl_t& object) noexcept;
 
  private:
-  void tell(WaitingEnd& ended, const weft::Runtime& runtime);
+  void signal_one(WaitingEnd& ended, const weft::Runtime& runtime);
 
   WaitingEnds records_;
   std::atomic<WaitingEnd*> ended_{nullptr};  // the last one first

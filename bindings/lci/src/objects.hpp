@@ -237,9 +237,9 @@ template <class Operation>
 /// The endpoint of a post, which notes its peer.
 template <class Post>
 [[nodiscard]] endpoint_impl_t& endpoint_of_post(const Post& post) {
-  endpoint_impl_t& place = endpoint_of(post);
-  place.peers.note(post.m_rank);
-  return place;
+  endpoint_impl_t& lci_endpoint = endpoint_of(post);
+  lci_endpoint.peers.note(post.m_rank);
+  return lci_endpoint;
 }
 
 }  // namespace lci

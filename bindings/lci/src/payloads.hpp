@@ -19,7 +19,7 @@ struct PacketCache {
   std::atomic<const Payloads*> of{nullptr};  // whose packets they are; written under the mutex of all caches
   std::uint32_t count = 0;
   // Of the packets that the thread has taken, the last one lies behind those that it may take, until another
-  // is put there. The last place stays null.
+  // is put there. The last slot stays null.
   void* held[kMost + 1] = {};
 };
 /// A pointer, since a program that opens the library late has little memory for thread-local variables. Of a

@@ -42,17 +42,17 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
 
 /// Any post of an active message. A function of its own, so that the fast paths below save no registers for
 /// it.
-[[gnu::noinline]] errorcode_t post_am_with(endpoint_impl_t& place, const Fields& fields, rcomp_t remote,
-                                           const Mode& mode) {
+[[gnu::noinline]] errorcode_t post_am_with(endpoint_impl_t& lci_endpoint, const Fields& fields,
+                                           rcomp_t remote, const Mode& mode) {
   const weft::ActiveMessageOptions options{.completion = mode.completion,
                                            .user_data = fields.user_context,
                                            .tag = short_tag(fields.tag, "post_am"),
                                            .may_retry = mode.may_retry || mode.completion == nullptr,
                                            .may_complete_now = mode.may_be_done,
                                            .region = fields.region};
-  const weft::RemoteCompletion handle = place.rcomps.handle(remote, place.index);
-  weft::Endpoint& endpoint = place.endpoint;
-  if (weft::Packet packet = packet_at(place.runtime, fields.buffer)) {
+  const weft::RemoteCompletion handle = lci_endpoint.rcomps.handle(remote, lci_endpoint.index);
+  weft::Endpoint& endpoint = lci_endpoint.endpoint;
+  if (weft::Packet packet = packet_at(lci_endpoint.runtime, fields.buffer)) {
     if (fields.size <= kCopiedOfPackets && mode.may_be_done) {
       // Without a completion object: what is accepted has been copied, and the packet goes back to its pool.
       const weft::Status copied = endpoint.post_am(fields.rank, handle, bytes_of(fields),
@@ -70,7 +70,7 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
       if (answer.is_accepted() && mode.completion == nullptr) return errorcode_t::done;
       if (answer.is_accepted() || mode.may_retry) return code_of(answer);
       endpoint.progress();
-      packet = place.runtime.runtime.packet_of(fields.buffer);
+      packet = lci_endpoint.runtime.runtime.packet_of(fields.buffer);
     }
   }
   const weft::Status answer = endpoint.post_am(fields.rank, handle, bytes_of(fields), options);
@@ -84,8 +84,9 @@ weft::Status post_packet(weft::Packet& packet, const Post& post) {
 /// A post with a completion object, unless it has to end by itself, or has a packet: true when the fast paths
 /// below do not apply.
 template <class Post>
-[[gnu::always_inline]] inline bool is_special(const endpoint_impl_t& place, const Post& post) {
-  return post.m_local_comp.is_empty() || !post.m_allow_posted || place.payloads.may_hold(post.m_local_buffer);
+[[gnu::always_inline]] inline bool is_special(const endpoint_impl_t& lci_endpoint, const Post& post) {
+  return post.m_local_comp.is_empty() || !post.m_allow_posted ||
+         lci_endpoint.payloads.may_hold(post.m_local_buffer);
 }
 template <class Post>
 [[gnu::always_inline]] inline weft::Bytes payload_of(const Post& post) noexcept {
@@ -136,18 +137,18 @@ namespace {
 /// post_am_untold() for every payload, number and state of the lane.
 [[gnu::noinline]] errorcode_t post_am_slowly(device_impl_t* device, int rank, void* local_buffer,
                                              std::size_t size, bool may_retry, std::uint64_t target) {
-  endpoint_impl_t& place = endpoint_of(device);
-  place.peers.note(rank);
+  endpoint_impl_t& lci_endpoint = endpoint_of(device);
+  lci_endpoint.peers.note(rank);
   const Fields fields{rank, local_buffer, size, tag_of(target), nullptr};
-  if (!place.payloads.may_hold(local_buffer)) {
-    const weft::RemoteCompletion handle = place.rcomps.handle(rcomp_of(target), place.index);
-    const weft::Status answer = place.endpoint.post_am(rank, handle, bytes_of(fields),
-                                                       {.tag = tag_of(target), .may_complete_now = true});
+  if (!lci_endpoint.payloads.may_hold(local_buffer)) {
+    const weft::RemoteCompletion handle = lci_endpoint.rcomps.handle(rcomp_of(target), lci_endpoint.index);
+    const weft::Status answer = lci_endpoint.endpoint.post_am(
+        rank, handle, bytes_of(fields), {.tag = tag_of(target), .may_complete_now = true});
     if (answer.is_accepted()) [[likely]]
       return errorcode_t::done;
     if (may_retry) return code_of(answer);
   }
-  return post_am_with(place, fields, rcomp_of(target), {.may_retry = may_retry});
+  return post_am_with(lci_endpoint, fields, rcomp_of(target), {.may_retry = may_retry});
 }
 
 }  // namespace
@@ -155,12 +156,13 @@ namespace {
 /// Makes calls only at its end, and so saves no registers.
 errorcode_t post_am_untold(device_impl_t* device, int rank, void* local_buffer, size_t size, bool may_retry,
                            uint64_t target) {
-  endpoint_impl_t* const place = device != nullptr ? &device->own_endpoint : g_endpoint;
-  if (size == sizeof(std::uint64_t) && place != nullptr && !place->payloads.may_hold(local_buffer) &&
-      place->rcomps.is_first(rcomp_of(target))) [[likely]] {
+  endpoint_impl_t* const lci_endpoint = device != nullptr ? &device->own_endpoint : g_endpoint;
+  if (size == sizeof(std::uint64_t) && lci_endpoint != nullptr &&
+      !lci_endpoint->payloads.may_hold(local_buffer) && lci_endpoint->rcomps.is_first(rcomp_of(target)))
+      [[likely]] {
     weft::detail::SendLane* const lane =
-        place->endpoint.path().lane(rank, place->index, weft::detail::thread_column);
-    if (lane != nullptr && place->peers.has_met(rank)) [[likely]] {
+        lci_endpoint->endpoint.path().lane(rank, lci_endpoint->index, weft::detail::thread_column);
+    if (lane != nullptr && lci_endpoint->peers.has_met(rank)) [[likely]] {
       std::atomic<std::uint32_t>* hold = nullptr;
       const QuickPost answer = try_post_word(*lane, target, local_buffer, hold);
       if (answer == QuickPost::sent) [[likely]]
@@ -173,23 +175,24 @@ errorcode_t post_am_untold(device_impl_t* device, int rank, void* local_buffer, 
 
 errorcode_t post_am_told(device_impl_t* device, int rank, void* local_buffer, size_t size, comp_impl_t* comp,
                          uint64_t target, void* user_context, unsigned allowed) {
-  endpoint_impl_t& place = endpoint_of(device);
-  place.peers.note(rank);
-  if (place.payloads.may_hold(local_buffer)) [[unlikely]]
+  endpoint_impl_t& lci_endpoint = endpoint_of(device);
+  lci_endpoint.peers.note(rank);
+  if (lci_endpoint.payloads.may_hold(local_buffer)) [[unlikely]]
     return post_am_with(
-        place, {rank, local_buffer, size, tag_of(target), user_context}, rcomp_of(target),
+        lci_endpoint, {rank, local_buffer, size, tag_of(target), user_context}, rcomp_of(target),
         {completion_of(comp_t(comp)), (allowed & kAllowRetry) != 0, (allowed & kAllowDone) != 0});
   const weft::ActiveMessageOptions options{.completion = completion_of(comp_t(comp)),
                                            .user_data = user_context,
                                            .tag = tag_of(target),
                                            .may_retry = (allowed & kAllowRetry) != 0,
                                            .may_complete_now = (allowed & kAllowDone) != 0};
-  const weft::RemoteCompletion handle = place.rcomps.handle(rcomp_of(target), place.index);
+  const weft::RemoteCompletion handle = lci_endpoint.rcomps.handle(rcomp_of(target), lci_endpoint.index);
   const weft::Bytes payload{static_cast<const std::byte*>(local_buffer), size};
   // The compiler copies a word by itself.
-  return code_of(payload.size() == sizeof(std::uint64_t)
-                     ? place.endpoint.post_am(rank, handle, {payload.data(), sizeof(std::uint64_t)}, options)
-                     : place.endpoint.post_am(rank, handle, payload, options));
+  return code_of(
+      payload.size() == sizeof(std::uint64_t)
+          ? lci_endpoint.endpoint.post_am(rank, handle, {payload.data(), sizeof(std::uint64_t)}, options)
+          : lci_endpoint.endpoint.post_am(rank, handle, payload, options));
 }
 
 void refuse_target(rcomp_t rcomp, tag_t tag) {
@@ -198,9 +201,9 @@ void refuse_target(rcomp_t rcomp, tag_t tag) {
 }
 
 errorcode_t post_am(const post_am_x& post) {
-  endpoint_impl_t& place = endpoint_of_post(post);
-  if (is_for_network(post)) return post_for_network(place, post);
-  return post_am_with(place, fields_of(post), post.m_remote_comp, mode_of(post));
+  endpoint_impl_t& lci_endpoint = endpoint_of_post(post);
+  if (is_for_network(post)) return post_for_network(lci_endpoint, post);
+  return post_am_with(lci_endpoint, fields_of(post), post.m_remote_comp, mode_of(post));
 }
 
 }  // namespace posts
@@ -208,19 +211,19 @@ errorcode_t post_am(const post_am_x& post) {
 namespace {
 
 /// A send from a packet, or one that ends by itself.
-[[gnu::noinline]] errorcode_t post_special_send(endpoint_impl_t& place, const post_send_x& post) {
-  weft::Endpoint& endpoint = place.endpoint;
+[[gnu::noinline]] errorcode_t post_special_send(endpoint_impl_t& lci_endpoint, const post_send_x& post) {
+  weft::Endpoint& endpoint = lci_endpoint.endpoint;
   const Fields fields = fields_of(post);
   const Mode mode = mode_of(post);
   const weft::SendOptions options{.completion = mode.completion,
                                   .user_data = post.m_user_context,
                                   .policy = policy_of(post.m_matching_policy),
                                   .engine = engine_of(post.m_matching_engine),
-                                  .device = place.index,
+                                  .device = lci_endpoint.index,
                                   .may_retry = mode.may_retry || mode.completion == nullptr,
                                   .may_complete_now = mode.may_be_done,
                                   .region = fields.region};
-  if (weft::Packet packet = packet_at(place.runtime, post.m_local_buffer)) {
+  if (weft::Packet packet = packet_at(lci_endpoint.runtime, post.m_local_buffer)) {
     for (;;) {
       const weft::Status answer = post_packet(packet, [&](weft::Packet&& taken) {
         return endpoint.post_send(post.m_rank, post.m_tag, std::move(taken), post.m_size, options);
@@ -228,14 +231,14 @@ namespace {
       if (answer.is_accepted() && mode.completion == nullptr) return errorcode_t::done;
       if (answer.is_accepted() || mode.may_retry) return code_of(answer);
       endpoint.progress();
-      packet = place.runtime.runtime.packet_of(post.m_local_buffer);
+      packet = lci_endpoint.runtime.runtime.packet_of(post.m_local_buffer);
     }
   }
   const weft::Status answer = endpoint.post_send(post.m_rank, post.m_tag, bytes_of(fields), options);
   if (mode.completion != nullptr || answer.is_done()) return code_of(answer);
   if (answer.is_posted()) return errorcode_t::done;
   if (mode.may_retry) return code_of(answer);
-  if (post.m_size <= place.payloads.packet_bytes()) {
+  if (post.m_size <= lci_endpoint.payloads.packet_bytes()) {
     weft::SendOptions queued = options;
     queued.may_retry = false;
     if (endpoint.post_send(post.m_rank, post.m_tag, bytes_of(fields), queued).is_accepted())
@@ -247,31 +250,32 @@ namespace {
 }  // namespace
 
 errorcode_t posts::post_send(const post_send_x& post) {
-  endpoint_impl_t& place = endpoint_of_post(post);
+  endpoint_impl_t& lci_endpoint = endpoint_of_post(post);
   if (is_for_network(post)) [[unlikely]]
-    return post_for_network(place, post);
+    return post_for_network(lci_endpoint, post);
   weft::SendOptions options{.user_data = post.m_user_context,
                             .policy = policy_of(post.m_matching_policy),
                             .engine = engine_of(post.m_matching_engine),
-                            .device = place.index,
+                            .device = lci_endpoint.index,
                             .region = region_of(post.m_mr)};
-  if (!is_special(place, post)) {
+  if (!is_special(lci_endpoint, post)) {
     options.completion = completion_of(post.m_local_comp);
     options.may_retry = post.m_allow_retry;
     options.may_complete_now = post.m_allow_done;
-    return code_of(place.endpoint.post_send(post.m_rank, post.m_tag, payload_of(post), options));
+    return code_of(lci_endpoint.endpoint.post_send(post.m_rank, post.m_tag, payload_of(post), options));
   }
   // Most that have no object are sent at once.
-  if (post.m_local_comp.is_empty() && !place.payloads.may_hold(post.m_local_buffer)) {
+  if (post.m_local_comp.is_empty() && !lci_endpoint.payloads.may_hold(post.m_local_buffer)) {
     options.may_complete_now = true;
-    if (place.endpoint.post_send(post.m_rank, post.m_tag, payload_of(post), options).is_accepted()) [[likely]]
+    if (lci_endpoint.endpoint.post_send(post.m_rank, post.m_tag, payload_of(post), options).is_accepted())
+        [[likely]]
       return errorcode_t::done;
   }
-  return post_special_send(place, post);
+  return post_special_send(lci_endpoint, post);
 }
 
 status_t post_recv_x::call() const {
-  endpoint_impl_t& place = endpoint_of_post(*this);
+  endpoint_impl_t& lci_endpoint = endpoint_of_post(*this);
   matching_policy_t policy = m_matching_policy;
   if (m_rank == ANY_SOURCE)
     policy = m_tag == ANY_TAG ? matching_policy_t::none : matching_policy_t::tag_only;
@@ -287,7 +291,7 @@ status_t post_recv_x::call() const {
   const std::span<std::byte> buffer(static_cast<std::byte*>(m_local_buffer), m_size);
   if (!ends_by_itself && !m_allow_done) {
     options.completion = completion_of(m_local_comp);
-    return status_of_post(code_of(place.endpoint.post_receive(m_rank, m_tag, buffer, options)));
+    return status_of_post(code_of(lci_endpoint.endpoint.post_receive(m_rank, m_tag, buffer, options)));
   }
   weft::Message arrived;
   options.may_complete_now = true;
@@ -298,12 +302,12 @@ status_t post_recv_x::call() const {
     if (may_retry) options.timeout = weft::Timeout::of_nanoseconds(-1);
     const auto post = [&](weft::Completion& completion) {
       options.completion = &completion;
-      return place.endpoint.post_receive(m_rank, m_tag, buffer, options);
+      return lci_endpoint.endpoint.post_receive(m_rank, m_tag, buffer, options);
     };
-    status = post_and_wait(place.endpoint, fields_of(*this), post, may_retry);
+    status = post_and_wait(lci_endpoint.endpoint, fields_of(*this), post, may_retry);
   } else {
     options.completion = completion_of(m_local_comp);
-    status = status_of_post(code_of(place.endpoint.post_receive(m_rank, m_tag, buffer, options)));
+    status = status_of_post(code_of(lci_endpoint.endpoint.post_receive(m_rank, m_tag, buffer, options)));
   }
   // Received during the post: by a message that the status is to describe.
   if (status.is_done() && arrived.operation() == weft::Operation::receive) {

@@ -72,7 +72,7 @@ Fields fields_of(const Post& post) {
 [[nodiscard]] inline status_t status_with(weft::Status answer, const Fields& fields) {
   return status_with(code_of(answer), fields);
 }
-/// Whether progress is to tell the end of a post: its object is signalled when the network is done with it.
+/// Whether progress is to signal the end of a post: its object is signalled when the network is done with it.
 template <class Post>
 [[nodiscard, gnu::always_inline]] inline bool is_for_network(const Post& post) noexcept {
   return post.m_comp_semantic != comp_semantic_t::memory && post.m_allow_posted &&
@@ -80,19 +80,19 @@ template <class Post>
 }
 /// Such a post. Answers posted, never retry: programs wait for the end of the operation.
 template <class Post>
-errorcode_t post_for_network(endpoint_impl_t& place, const Post& post) {
-  NetworkEnds& ends = *place.runtime.network_ends;
-  Post told = post;
-  told.m_local_comp = comp_t(static_cast<comp_impl_t*>(&ends));
-  told.m_user_context = ends.begin(post.m_local_comp, post.m_user_context);
-  told.m_comp_semantic = comp_semantic_t::memory;
-  told.m_allow_done = told.m_allow_retry = false;
+errorcode_t post_for_network(endpoint_impl_t& lci_endpoint, const Post& post) {
+  NetworkEnds& ends = *lci_endpoint.runtime.network_ends;
+  Post deferred = post;
+  deferred.m_local_comp = comp_t(static_cast<comp_impl_t*>(&ends));
+  deferred.m_user_context = ends.begin(post.m_local_comp, post.m_user_context);
+  deferred.m_comp_semantic = comp_semantic_t::memory;
+  deferred.m_allow_done = deferred.m_allow_retry = false;
   try {
-    const errorcode_t answer = told.call().error.errorcode;
-    if (answer != errorcode_t::posted) ends.abandon(told.m_user_context);
+    const errorcode_t answer = deferred.call().error.errorcode;
+    if (answer != errorcode_t::posted) ends.abandon(deferred.m_user_context);
     return answer;
   } catch (...) {
-    ends.abandon(told.m_user_context);
+    ends.abandon(deferred.m_user_context);
     throw;
   }
 }

@@ -17,24 +17,24 @@
 
 namespace lci {
 
-/// An active message of up to kInPlace bytes, or a status.
+/// An active message of up to kStorageBytes bytes, or a status.
 struct alignas(64) StatusEntry {
-  static constexpr std::size_t kInPlace = 48;
-  static constexpr std::uint32_t kStatus = 0xfe;            // `place` holds a status
+  static constexpr std::size_t kStorageBytes = 48;
+  static constexpr std::uint32_t kStatus = 0xfe;            // `storage` holds a status
   static constexpr std::uint32_t kStatusWithBuffer = 0xff;  // of an active message: nobody else frees it
 
   std::atomic<std::uint32_t> sequence;
-  std::uint32_t kind;  // kStatus, kStatusWithBuffer, or the size of a message in `place`
+  std::uint32_t kind;  // kStatus, kStatusWithBuffer, or the size of a message in `storage`
   std::int32_t rank;
   std::uint32_t tag;
-  alignas(16) std::byte place[kInPlace];
+  alignas(16) std::byte storage[kStorageBytes];
 
   /// What an entry holds, outside of the queue.
   struct Content {
     std::uint32_t kind;
     std::int32_t rank;
     std::uint32_t tag;
-    alignas(16) std::byte place[kInPlace];
+    alignas(16) std::byte storage[kStorageBytes];
   };
   /// What an entry of kind sizeof(std::uint64_t) holds: small enough for registers.
   struct Word {
@@ -48,33 +48,35 @@ struct alignas(64) StatusEntry {
   };
   void store(const Item& item) noexcept {
     kind = item.owns_buffer ? kStatusWithBuffer : kStatus;
-    std::memcpy(place, &item.status, sizeof item.status);
+    std::memcpy(storage, &item.status, sizeof item.status);
   }
-  [[nodiscard]] static bool fits(const weft::Message& message) noexcept { return message.size() <= kInPlace; }
+  [[nodiscard]] static bool fits(const weft::Message& message) noexcept {
+    return message.size() <= kStorageBytes;
+  }
   void store(const weft::Message& message) noexcept {
     const std::size_t size = message.size();
     kind = static_cast<std::uint32_t>(size);
     rank = message.peer();
     tag = static_cast<std::uint32_t>(message.tag());
-    weft::detail::copy_small(place, message.data(), size);
+    weft::detail::copy_small(storage, message.data(), size);
   }
   void load(Content& content) const noexcept {
     content.kind = kind;
     content.rank = rank;
     content.tag = tag;
-    std::memcpy(content.place, place, sizeof place);
+    std::memcpy(content.storage, storage, sizeof storage);
   }
-  [[nodiscard]] bool holds_status() const noexcept { return kind > kInPlace; }
+  [[nodiscard]] bool holds_status() const noexcept { return kind > kStorageBytes; }
   /// The words of the status that the entry holds.
   using StatusWords = std::array<std::uint64_t, sizeof(status_t) / sizeof(std::uint64_t)>;
-  void load(StatusWords& words) const noexcept { std::memcpy(words.data(), place, sizeof words); }
+  void load(StatusWords& words) const noexcept { std::memcpy(words.data(), storage, sizeof words); }
   void load(Word& word) const noexcept {
     word.rank = rank;
     word.tag = tag;
-    std::memcpy(&word.payload, place, sizeof word.payload);
+    std::memcpy(&word.payload, storage, sizeof word.payload);
   }
 };
-static_assert(sizeof(StatusEntry) == 64 && sizeof(status_t) <= StatusEntry::kInPlace);
+static_assert(sizeof(StatusEntry) == 64 && sizeof(status_t) <= StatusEntry::kStorageBytes);
 
 /// Statuses lie in the queue as the program gets them, and small active messages until they are popped: the
 /// program frees memory and packets soon after it has got them, and so the next pop finds them in the cache.
@@ -125,12 +127,12 @@ class QueueCompletion final : public OwnCompletion, public weft::Completion {
   /// rest is copied to memory of the allocator.
   [[nodiscard]] Delivery delivery_at_rest() const noexcept;
   [[nodiscard]] status_t status_of(const StatusEntry::Content& content) const noexcept {
-    if (content.kind <= StatusEntry::kInPlace) [[likely]]
+    if (content.kind <= StatusEntry::kStorageBytes) [[likely]]
       return make_status(errorcode_t::done, content.rank,
-                         delivery().own_copy(content.rank, content.place, content.kind), content.kind,
+                         delivery().own_copy(content.rank, content.storage, content.kind), content.kind,
                          content.tag, nullptr);
     StatusEntry::StatusWords words;
-    std::memcpy(words.data(), content.place, sizeof words);
+    std::memcpy(words.data(), content.storage, sizeof words);
     return std::bit_cast<status_t>(words);
   }
   template <class Item>

@@ -50,7 +50,7 @@ int main() {
     const lci::status_t status = pop(queue);
     popped += *static_cast<long*>(status.buffer);
     lci::put_upacket(status.buffer);
-    // Its end is told by progress.
+    // Its end is signalled by progress.
     post([&] {
       return lci::post_am_x(me, &one, sizeof one, ends, to_handler)
           .comp_semantic(lci::comp_semantic_t::network)();

@@ -1,4 +1,4 @@
-// What happens at limits: of lanes, of packets, and of ends of operations that nobody has told.
+// What happens at limits: of lanes, of packets, and of ends of operations that are not signalled yet.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -45,7 +45,7 @@ void packets_at_rest() {
   lci::free_comp(&queue);
 }
 
-/// Threads whose posts are told by any thread's progress, with objects that come and go.
+/// Threads whose posts are signalled by any thread's progress, with objects that come and go.
 void ends_of_threads() {
   const int me = lci::get_rank_me(), count = 4, posts = 500, rounds = 4;
   lci::comp_t arrived = lci::alloc_counter();

@@ -26,7 +26,7 @@ struct Counting : lci::allocator_base_t {
 
 const size_t kSizes[] = {0, 8, 48, 49, 1000, 20000};
 
-/// The queue begins with 256 places.
+/// The queue begins with 256 entries.
 void many_at_rest() {
   const int me = lci::get_rank_me();
   lci::comp_t queue = lci::alloc_cq();

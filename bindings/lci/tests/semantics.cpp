@@ -102,10 +102,10 @@ struct Freed : lci::comp_impl_t {
 };
 /// An object that is freed before the network is done with what it was posted with is not signalled.
 void freed_before_the_network_is_done() {
-  alignas(Freed) static char place[sizeof(Freed)];
+  alignas(Freed) static char storage[sizeof(Freed)];
   const int me = lci::get_rank_me();
   std::vector<char> out(1 << 20, 'o'), in(1 << 20);
-  lci::comp_t freed(static_cast<lci::comp_impl_t*>(new (place) Freed));
+  lci::comp_t freed(static_cast<lci::comp_impl_t*>(new (storage) Freed));
   CHECK(lci::post_send_x(me, out.data(), out.size(), 6, freed)
             .comp_semantic(lci::comp_semantic_t::network)()
             .is_posted());
@@ -228,10 +228,10 @@ struct Own : lci::comp_impl_t {
 };
 /// Without free_comp(): the next object at its address is registered with another runtime.
 void an_object_that_the_program_deletes() {
-  alignas(Own) char place[sizeof(Own)];
+  alignas(Own) char storage[sizeof(Own)];
   lci::runtime_t first = lci::alloc_runtime(), second = lci::alloc_runtime();
   for (const lci::runtime_t runtime : {first, second}) {
-    Own* const own = new (place) Own;
+    Own* const own = new (storage) Own;
     CHECK(lci::register_rcomp_x(lci::comp_t(own)).runtime(runtime)() == 1);
     own->~Own();
   }

@@ -134,13 +134,13 @@ struct operation : Arguments<Operation>... {
 
 /// What every operation on the network may be given.
 template <class Operation>
-struct place_argument : runtime_argument<Operation>,
-                        device_argument<Operation>,
-                        endpoint_argument<Operation> {};
+struct network_argument : runtime_argument<Operation>,
+                          device_argument<Operation>,
+                          endpoint_argument<Operation> {};
 
 /// What every post may be given.
 template <class Operation>
-struct post_argument : place_argument<Operation>,
+struct post_argument : network_argument<Operation>,
                        rank_argument<Operation>,
                        local_buffer_argument<Operation>,
                        size_argument<Operation>,

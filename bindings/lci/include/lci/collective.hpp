@@ -9,7 +9,7 @@ namespace lci {
 namespace arguments {
 /// What every collective may be given. The matching engine is always one of its own.
 template <class Operation>
-struct collective_argument : place_argument<Operation>,
+struct collective_argument : network_argument<Operation>,
                              matching_engine_argument<Operation>,
                              comp_semantic_argument<Operation>,
                              comp_argument<Operation>,

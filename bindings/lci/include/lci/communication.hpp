@@ -146,7 +146,7 @@ inline status_t post_comm(direction_t direction, int rank, void* local_buffer, s
 }
 
 /// done: it did something. Throws peer_failure_error once for each rank that has failed.
-class progress_x : public arguments::operation<progress_x, error_t, arguments::place_argument> {
+class progress_x : public arguments::operation<progress_x, error_t, arguments::network_argument> {
  public:
   WEFT_LCI_API error_t call() const;
 };
@@ -154,12 +154,12 @@ WEFT_LCI_API error_t progress();
 
 /// True when every message that was posted on the device has been taken by its peer, and every put and get
 /// has ended.
-class test_drained_x : public arguments::operation<test_drained_x, bool, arguments::place_argument> {
+class test_drained_x : public arguments::operation<test_drained_x, bool, arguments::network_argument> {
  public:
   WEFT_LCI_API bool call() const;
 };
 inline bool test_drained() { return test_drained_x().call(); }
-class wait_drained_x : public arguments::operation<wait_drained_x, void, arguments::place_argument> {
+class wait_drained_x : public arguments::operation<wait_drained_x, void, arguments::network_argument> {
  public:
   WEFT_LCI_API void call() const;
 };

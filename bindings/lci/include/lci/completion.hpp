@@ -79,7 +79,7 @@ class sync_test_x : public arguments::operation<sync_test_x, bool, arguments::ru
 inline bool sync_test(comp_t comp, status_t* p_out) { return sync_test_x(comp, p_out).call(); }
 
 class sync_wait_x
-    : public arguments::operation<sync_wait_x, void, arguments::place_argument, arguments::comp_argument,
+    : public arguments::operation<sync_wait_x, void, arguments::network_argument, arguments::comp_argument,
                                   arguments::p_out_argument, arguments::do_progress_argument> {
  public:
   sync_wait_x(comp_t sync, status_t* statuses) {
