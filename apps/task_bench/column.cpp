@@ -50,11 +50,11 @@ bool Column::advance(long step) {
 }
 
 bool Column::take(long step, long from, const Output& output) {
-  const long place = shape_.place_of(step, point_, from);
+  const long index = shape_.index_of(step, point_, from);
   std::unique_lock lock(mutex_);
-  if (place < 0 || step < next_) return false;
+  if (index < 0 || step < next_) return false;
   Step& there = step_at(step);
-  Output& input = there.inputs[static_cast<std::size_t>(place)];
+  Output& input = there.inputs[static_cast<std::size_t>(index)];
   if (there.missing == 0 || input != nullptr) return false;
   input = output;
   // What lies before its first task has been left out by begin(); until then nothing can run.

@@ -58,13 +58,13 @@ long GraphShape::inputs_of(long step, long point) const {
   return count;
 }
 
-long GraphShape::place_of(long step, long point, long from) const {
+long GraphShape::index_of(long step, long point, long from) const {
   const Interval before = points_at(step - 1);
-  long place = 0;
+  long index = 0;
   for (const Interval& each : at(dependences_, step, point)) {
     const Interval there = overlap(each, before);
-    if (from >= there.first && from <= there.second) return place + from - there.first;
-    place += length_of(there);
+    if (from >= there.first && from <= there.second) return index + from - there.first;
+    index += length_of(there);
   }
   return -1;
 }

@@ -26,8 +26,8 @@ class GraphShape {
   [[nodiscard]] long next_step(long step, long point) const;
   /// How many tasks of the step before the task depends on.
   [[nodiscard]] long inputs_of(long step, long point) const;
-  /// The place of the output of `from` among the task's inputs; -1: it is none of them.
-  [[nodiscard]] long place_of(long step, long point, long from) const;
+  /// The index of the output of `from` among the task's inputs; -1: it is none of them.
+  [[nodiscard]] long index_of(long step, long point, long from) const;
   /// The tasks of the step behind this one that depend on the task, in pieces.
   [[nodiscard]] std::vector<Interval> consumers_of(long step, long point) const;
 

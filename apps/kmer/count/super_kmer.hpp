@@ -114,7 +114,7 @@ class Splitter {
     const std::size_t kmers = end - begin - k_ + 1;
     std::size_t run = 0;            // the current run starts at this k-mer
     std::uint32_t run_minimum = 0;  // of the current run
-    std::uint64_t smallest = 0;     // smallest value in the window, and its place
+    std::uint64_t smallest = 0;     // smallest value in the window, and its position
     std::size_t leaves = 0;         // first k-mer that does not contain it any more
     for (std::size_t i = 0; i < kmers; ++i) {
       if (i == leaves) {

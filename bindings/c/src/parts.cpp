@@ -25,7 +25,7 @@ class OwnList {
                         std::to_string(kLongest));
     if (count > kShort) many_.resize(count);
     Own* const own = count > kShort ? many_.data() : few_.data();
-    for (std::size_t place = 0; place < count; ++place) own[place] = convert(given[place]);
+    for (std::size_t index = 0; index < count; ++index) own[index] = convert(given[index]);
   }
   [[nodiscard]] std::span<const Own> all() const noexcept {
     return {count_ > kShort ? many_.data() : few_.data(), count_};

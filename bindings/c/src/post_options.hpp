@@ -85,7 +85,7 @@ template <class Handle, class Memory>
   return handle;
 }
 
-/// A region of a peer, and a place in it.
+/// A region of a peer, and an offset in it.
 [[nodiscard]] RemoteRegion region_of(const weft_remote_region* key, const char* name);
 [[nodiscard]] RemoteAddress address_of(const weft_remote_region* key, std::uint64_t offset, const char* name);
 
