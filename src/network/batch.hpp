@@ -10,15 +10,15 @@
 
 namespace weft::network {
 
-/// The place in which an active message has come, and which its network needs again before the message's
+/// The slot in which an active message has come, and which its network needs again before the message's
 /// handler runs. The payload has been copied out of it.
-class ReusedPlace {
+class ReusedSlot {
  public:
-  /// Frees the place: the network cannot show the message again.
+  /// Frees the slot: the network cannot show the message again.
   virtual void free() noexcept = 0;
 
  protected:
-  ~ReusedPlace() = default;
+  ~ReusedSlot() = default;
 };
 
 /// Calls `take(channel, word, message)` for each message of a SlotBatch or MultiSlotBatch, in order, until it
@@ -42,10 +42,10 @@ void take_each(Messages& messages, detail::PayloadLender* lender, Take&& take) n
 class Batch {
  public:
   enum class Storage : std::uint8_t {
-    slots,         // of a ring, one for each message; those that have been advanced over are taken
-    multi_slots,   // the same, several for each message
-    message,       // a single message, which is taken unless leave() is called
-    reused_place,  // the same; an active message whose network needs its place again: see free_place()
+    slots,        // of a ring, one for each message; those that have been advanced over are taken
+    multi_slots,  // the same, several for each message
+    message,      // a single message, which is taken unless leave() is called
+    reused_slot,  // the same; an active message whose network needs its slot again: see free_slot()
   };
 
   /// `lender` can keep the payloads.
@@ -57,13 +57,13 @@ class Batch {
   /// tag is the low half of `word`.
   Batch(std::uint8_t channel, std::uint64_t word, Message& message) noexcept
       : storage_(Storage::message), channel_(channel), message_(&message), word_(word) {}
-  /// `message` views a copy of the payload, which was in `place`.
-  Batch(std::uint64_t word, Message& message, ReusedPlace& place) noexcept
-      : storage_(Storage::reused_place),
+  /// `message` views a copy of the payload, which was in `slot`.
+  Batch(std::uint64_t word, Message& message, ReusedSlot& slot) noexcept
+      : storage_(Storage::reused_slot),
         channel_(detail::kActiveMessageChannel),
         message_(&message),
         word_(word),
-        place_(&place) {}
+        slot_(&slot) {}
 
   [[nodiscard]] Storage storage() const noexcept { return storage_; }
 
@@ -73,7 +73,7 @@ class Batch {
   [[nodiscard]] detail::MultiSlotBatch& multi_slots() const noexcept { return *multi_slots_; }
   [[nodiscard]] detail::PayloadLender* lender() const noexcept { return lender_; }
 
-  // Storage::message and reused_place
+  // Storage::message and reused_slot
 
   [[nodiscard]] std::uint8_t channel() const noexcept { return channel_; }
   [[nodiscard]] std::uint64_t word() const noexcept { return word_; }
@@ -82,15 +82,15 @@ class Batch {
   void leave() noexcept { is_taken_ = false; }
   [[nodiscard]] bool is_taken() const noexcept { return is_taken_; }
 
-  // Storage::reused_place
+  // Storage::reused_slot
 
-  /// Frees the place in which the message has come, for what its handler may post; the message must then be
-  /// taken. At most once. Without this call the place is free after the delivery.
-  void free_place() noexcept {
-    place_->free();
-    place_ = nullptr;
+  /// Frees the slot in which the message has come, for what its handler may post; the message must then be
+  /// taken. At most once. Without this call the slot is free after the delivery.
+  void free_slot() noexcept {
+    slot_->free();
+    slot_ = nullptr;
   }
-  [[nodiscard]] bool is_place_free() const noexcept { return place_ == nullptr; }
+  [[nodiscard]] bool is_slot_free() const noexcept { return slot_ == nullptr; }
 
   /// For takers to which the storage does not matter: calls `take(channel, word, message)` for each message
   /// until it returns false.
@@ -102,7 +102,7 @@ class Batch {
       case Storage::multi_slots:
         return take_each(*multi_slots_, lender_, take);
       case Storage::message:
-      case Storage::reused_place:
+      case Storage::reused_slot:
         if (!take(channel_, word_, *message_)) leave();
         return;
     }
@@ -122,7 +122,7 @@ class Batch {
     detail::PayloadLender* lender_;
     std::uint64_t word_;
   };
-  ReusedPlace* place_;
+  ReusedSlot* slot_;
 };
 
 }  // namespace weft::network

@@ -88,37 +88,37 @@ TEST(NetworkBatch, of_a_single_message_says_whether_it_was_taken) {
   EXPECT_TRUE(again.is_taken());
 }
 
-class Place final : public ReusedPlace {
+class CountedSlot final : public ReusedSlot {
  public:
   int freed = 0;
   void free() noexcept override { ++freed; }
 };
 
-TEST(NetworkBatch, frees_the_place_of_its_message_once_it_is_asked_to) {
+TEST(NetworkBatch, frees_the_slot_of_its_message_once_it_is_asked_to) {
   const std::array<std::byte, 8> copy{};
   Message message;
   detail::MessageAccess::set_view(message, Operation::active_message, kPeer, 7, copy.data(), copy.size(),
                                   nullptr, 0);
-  Place place;
-  Batch batch(7, message, place);
-  ASSERT_EQ(batch.storage(), Batch::Storage::reused_place);
+  CountedSlot slot;
+  Batch batch(7, message, slot);
+  ASSERT_EQ(batch.storage(), Batch::Storage::reused_slot);
   EXPECT_EQ(batch.channel(), detail::kActiveMessageChannel);
-  EXPECT_FALSE(batch.is_place_free());
-  EXPECT_EQ(place.freed, 0);
-  batch.free_place();
-  EXPECT_TRUE(batch.is_place_free());
+  EXPECT_FALSE(batch.is_slot_free());
+  EXPECT_EQ(slot.freed, 0);
+  batch.free_slot();
+  EXPECT_TRUE(batch.is_slot_free());
   EXPECT_TRUE(batch.is_taken());
-  EXPECT_EQ(place.freed, 1);
+  EXPECT_EQ(slot.freed, 1);
 }
 
-TEST(NetworkBatch, keeps_the_place_of_its_message_for_takers_to_which_the_storage_does_not_matter) {
+TEST(NetworkBatch, keeps_the_slot_of_its_message_for_takers_to_which_the_storage_does_not_matter) {
   Message message;
   detail::MessageAccess::set_view(message, Operation::active_message, kPeer, 7, nullptr, 0, nullptr, 0);
-  Place place;
-  Batch batch(7, message, place);
+  CountedSlot slot;
+  Batch batch(7, message, slot);
   batch.for_each([](std::uint8_t, std::uint64_t, Message&) { return true; });
   EXPECT_TRUE(batch.is_taken());
-  EXPECT_FALSE(batch.is_place_free());
+  EXPECT_FALSE(batch.is_slot_free());
 }
 
 }  // namespace

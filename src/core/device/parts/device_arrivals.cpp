@@ -23,8 +23,8 @@ void DeviceArrivals::deliver(network::Batch& batch) noexcept {
       return take_batch(batch.slots(), batch.lender());
     case Storage::multi_slots:
       return take_batch(batch.multi_slots(), batch.lender());
-    case Storage::reused_place:
-      return take_from_place(batch);
+    case Storage::reused_slot:
+      return take_from_slot(batch);
     case Storage::message:
       break;
   }
@@ -46,14 +46,14 @@ void DeviceArrivals::take_batch(Messages& messages, PayloadLender* lender) noexc
     });
 }
 
-/// Takes an active message whose place its network needs again.
-void DeviceArrivals::take_from_place(network::Batch& batch) noexcept {
+/// Takes an active message whose slot its network needs again.
+void DeviceArrivals::take_from_slot(network::Batch& batch) noexcept {
   if (protocols_.backlog.over_limit()) [[unlikely]]
     return batch.leave();
   // A message for which an allocator has no room stays where it is.
   if (AllocatorAccess::any_takes_every_size()) [[unlikely]]
     return protocols_.active_messages.deliver(batch);
-  protocols_.active_messages.free_place_and_deliver(batch);
+  protocols_.active_messages.free_slot_and_deliver(batch);
 }
 
 /// Takes a single message that is not an active message.

@@ -26,7 +26,7 @@ class DeviceArrivals final : public network::Sink {
  private:
   template <class Messages>
   [[gnu::noinline]] void take_batch(Messages& messages, PayloadLender* lender) noexcept;
-  [[gnu::noinline]] void take_from_place(network::Batch& batch) noexcept;
+  [[gnu::noinline]] void take_from_slot(network::Batch& batch) noexcept;
   [[gnu::noinline]] void take_message(network::Batch& batch) noexcept;
   [[gnu::noinline]] bool deliver_slow(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;
   bool deliver_control(std::uint8_t channel, std::uint64_t word, Message& message) noexcept;

@@ -48,8 +48,8 @@ class ActiveMessages {
   /// is over its limit.
   template <class Batch>
   void deliver_batch(Batch& batch, detail::PayloadLender* lender) noexcept;
-  /// Delivers a single message whose place it frees before, so that the message cannot be left.
-  void free_place_and_deliver(network::Batch& batch) noexcept;
+  /// Delivers a single message whose slot it frees before, so that the message cannot be left.
+  void free_slot_and_deliver(network::Batch& batch) noexcept;
 
  private:
   template <class Locking>

@@ -36,7 +36,7 @@ void ActiveMessages::deliver_copy(Completion& completion, network::Batch& batch)
   if (!deliver_copy(completion, batch.word(), batch.message())) batch.leave();
 }
 
-/// The allocator was set after the place of the message was freed.
+/// The allocator was set after the slot of the message was freed.
 void ActiveMessages::deliver_copy_at_once(Completion& completion, std::uint64_t word,
                                           Message& message) noexcept {
   if (deliver_copy(completion, word, message)) return;

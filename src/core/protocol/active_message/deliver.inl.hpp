@@ -21,10 +21,10 @@ namespace weft::core {
   completion->signal(message);
 }
 
-[[gnu::always_inline]] inline void ActiveMessages::free_place_and_deliver(network::Batch& batch) noexcept {
+[[gnu::always_inline]] inline void ActiveMessages::free_slot_and_deliver(network::Batch& batch) noexcept {
   const std::uint64_t word = batch.word();
   Message& message = batch.message();
-  batch.free_place();
+  batch.free_slot();
   Completion* completion = exposures_.find(word);
   if (completion == nullptr) [[unlikely]]
     return refuse(word, message.peer());

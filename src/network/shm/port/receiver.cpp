@@ -133,9 +133,9 @@ enum class AtHead : std::uint8_t {
 }
 
 /// A reply slot whose active message is copied out: it must be free for the answer that the handler posts.
-class Receiver::ReplySlotPlace final : public ReusedPlace {
+class Receiver::ReusedReplySlot final : public ReusedSlot {
  public:
-  ReplySlotPlace(Receiver& receiver, ReceiveLane& lane, Slot& reply_slot, std::uint64_t header) noexcept
+  ReusedReplySlot(Receiver& receiver, ReceiveLane& lane, Slot& reply_slot, std::uint64_t header) noexcept
       : receiver_(receiver), lane_(lane), reply_slot_(reply_slot), header_(header) {}
   void free() noexcept override { receiver_.reply_slot_is_read(lane_, reply_slot_, header_); }
 
@@ -149,7 +149,7 @@ class Receiver::ReplySlotPlace final : public ReusedPlace {
                                     &receiver_.copier_, 0);
     Batch batch(word, message, *this);
     sink.deliver(batch);
-    if (batch.is_place_free()) [[likely]]
+    if (batch.is_slot_free()) [[likely]]
       return true;
     if (batch.is_taken()) free();
     return batch.is_taken();
@@ -161,7 +161,7 @@ class Receiver::ReplySlotPlace final : public ReusedPlace {
                                              std::uint64_t header, Sink& sink) noexcept {
     alignas(64) std::byte payload[kCopiedOut];
     base::copy_bulk(payload, reply_slot.payload, size_of(header));
-    if (!ReplySlotPlace(receiver, lane, reply_slot, header).deliver(payload, sink)) return false;
+    if (!ReusedReplySlot(receiver, lane, reply_slot, header).deliver(payload, sink)) return false;
     const SendState* const back = lane.reply.back.load(std::memory_order_relaxed);
     lane.reply.handlers_answer = back != nullptr && lane.reply.paused_until == 0 &&
                                  back->reply_slot.load(std::memory_order_relaxed) == nullptr;
@@ -194,14 +194,14 @@ inline bool Receiver::receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept
   if (is_active_message && size <= detail::kSlotPayload) {
     alignas(16) std::byte payload[detail::kSlotPayload];
     detail::copy_small(payload, reply_slot.payload, size);
-    return ReplySlotPlace(*this, lane, reply_slot, header).deliver(payload, sink);
+    return ReusedReplySlot(*this, lane, reply_slot, header).deliver(payload, sink);
   }
   if (size > detail::kSlotPayload) {
     for (std::size_t line = 1; line < slots_for(size); ++line) __builtin_prefetch(&reply_slot + line);
     if (is_active_message && size <= kCopiedOut &&
         (lane.reply.handlers_answer || lane.reply.mixed_turns != 0 ||
          detail::turn_of(header) / 2 % kTrial == 0))
-      return ReplySlotPlace::deliver_long(*this, lane, reply_slot, header, sink);
+      return ReusedReplySlot::deliver_long(*this, lane, reply_slot, header, sink);
   }
   const std::uint64_t word = reply_slot.word;
   Message message;

@@ -24,7 +24,7 @@ class Receiver {
   std::size_t receive(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone) noexcept;
 
  private:
-  class ReplySlotPlace;
+  class ReusedReplySlot;
   std::size_t receive_ring(ReceiveLane& lane, Sink& sink, std::size_t limit, bool alone,
                            bool is_due) noexcept;
   bool receive_reply_slot(ReceiveLane& lane, Sink& sink) noexcept;
