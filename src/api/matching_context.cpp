@@ -143,7 +143,7 @@ std::size_t MatchingContext::index_among(Runtime& runtime, std::span<const int> 
         "MatchingContext: key " + std::to_string(options.key) +
             " is given, so that there is nothing to agree upon: use the constructor without an endpoint");
   std::vector<bool> seen(static_cast<std::size_t>(runtime.size()));
-  std::size_t place = members.size();
+  std::size_t own_index = members.size();
   for (std::size_t index = 0; index < members.size(); ++index) {
     const int rank = members[index];
     const bool is_rank = rank >= 0 && rank < runtime.size();
@@ -153,13 +153,13 @@ std::size_t MatchingContext::index_among(Runtime& runtime, std::span<const int> 
                                                  : " is not a rank of this job (0 to " +
                                                        std::to_string(runtime.size() - 1) + ")"));
     seen[static_cast<std::size_t>(rank)] = true;
-    if (rank == runtime.rank()) place = index;
+    if (rank == runtime.rank()) own_index = index;
   }
-  if (place == members.size())
+  if (own_index == members.size())
     throw Error(ErrorClass::engine, "MatchingContext: rank " + std::to_string(runtime.rank()) +
                                         " is not among the " + std::to_string(members.size()) +
                                         " members that it agrees with");
-  return place;
+  return own_index;
 }
 
 std::uint64_t MatchingContext::agreement_word(Runtime& runtime, const MatchingContextOptions& options) {

@@ -16,7 +16,7 @@ namespace {
 using base::Attribute;
 
 /// The host of each rank, counted from 0: "0*2 1*2".
-std::string places(const core::HostTable& hosts, int ranks) {
+std::string hosts_of_ranks(const core::HostTable& hosts, int ranks) {
   std::string text;
   for (int rank = 0; rank < ranks;) {
     const int host = hosts.host_of(rank);
@@ -58,7 +58,7 @@ std::string statement_of(const base::Attributes& attributes, const bootstrap::Bo
     const std::string name = std::string(row.name) + " (" + base::environment_name(row) + ")";
     if (row.id == Attribute::host_id)  // what it means counts: hosts may have names of their own
       statement.add("by host_id (" + base::environment_name(row) + ") the hosts",
-                    places(hosts, bootstrap.size()));
+                    hosts_of_ranks(hosts, bootstrap.size()));
     else
       statement.add(name, row.id == Attribute::network ? network : attributes.text(row.id));
   }

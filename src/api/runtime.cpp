@@ -150,8 +150,8 @@ void Runtime::abort(int exit_code, const char* reason) {
 std::size_t Runtime::failed_peers(std::span<int> ranks) const noexcept {
   const core::PeerFailures& failures = state_->failures();
   const std::size_t count = failures.count();
-  for (std::size_t place = 0; place < count && place < ranks.size(); ++place)
-    ranks[place] = failures.at(place);
+  for (std::size_t index = 0; index < count && index < ranks.size(); ++index)
+    ranks[index] = failures.at(index);
   return count;
 }
 

@@ -198,7 +198,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::ibv_device, .name = "ibv_device", .type = AttributeType::text, .default_value = "auto",
     .help = "network ibv: RDMA device by the name that ibv_devices shows, perhaps with a colon and a port, like rxe0:1; auto: the first with an active port"},
   AttributeRow{.id = Attribute::ibv_gid_index, .name = "ibv_gid_index", .type = AttributeType::integer, .default_value = "-1",
-    .unit = "index", .minimum = -1, .maximum = 255, .help = "network ibv: place of the port's GID that peers reach it by; -1: the first of RoCE v2 with an IPv4 address, else the best that there is"},
+    .unit = "index", .minimum = -1, .maximum = 255, .help = "network ibv: index of the port's GID that peers reach it by; -1: the first of RoCE v2 with an IPv4 address, else the best that there is"},
   AttributeRow{.id = Attribute::ibv_credits, .name = "ibv_credits", .type = AttributeType::integer, .default_value = "16",
     .unit = "messages", .minimum = 4, .maximum = 4096, .help = "network ibv: messages of one traffic class that one device may have under way to another, those that travel together in a frame counted as one; each has a receive buffer"},
   AttributeRow{.id = Attribute::ibv_thread_domains, .name = "ibv_thread_domains", .type = AttributeType::choice, .default_value = "all_qp",

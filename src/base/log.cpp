@@ -30,13 +30,13 @@ std::string listed(std::span<const std::string_view> names) {
   return text;
 }
 
-std::optional<std::size_t> place_of(std::string_view name, std::span<const std::string_view> names) {
+std::optional<std::size_t> index_of(std::string_view name, std::span<const std::string_view> names) {
   const auto found = std::find(names.begin(), names.end(), name);
   return found != names.end() ? std::optional(static_cast<std::size_t>(found - names.begin())) : std::nullopt;
 }
 
 LogLevel parse_level(std::string_view text) {
-  const auto index = place_of(text == "warning" ? "warn" : text, kLevelNames);
+  const auto index = index_of(text == "warning" ? "warn" : text, kLevelNames);
   if (!index)
     throw Error(ErrorClass::attribute, "\"" + std::string(text) + "\" is no level: it must be " +
                                            listed(kLevelNames) + ", or module=level, separated by commas");
@@ -60,7 +60,7 @@ LogLevels LogLevels::parse(std::string_view text) {
       result = LogLevels(parse_level(part));
       continue;
     }
-    const auto module = place_of(part.substr(0, equals), kModuleNames);
+    const auto module = index_of(part.substr(0, equals), kModuleNames);
     if (!module)
       throw Error(ErrorClass::attribute, "\"" + std::string(part.substr(0, equals)) +
                                              "\" is no module: it must be " + listed(kModuleNames));

@@ -149,8 +149,8 @@ void ActionTable::agree(Parcelport& port) {
     for (const auto* const entry : all.entries) actions.push_back({name_of(*entry), library_of(*entry)});
     const std::vector<std::string> distinct = distinct_names(actions);
     std::map<std::string, const detail::ActionEntry*> sorted;
-    for (std::size_t place = 0; place < distinct.size(); ++place)
-      sorted.emplace(distinct[place], all.entries[place]);
+    for (std::size_t index = 0; index < distinct.size(); ++index)
+      sorted.emplace(distinct[index], all.entries[index]);
     numbers_.assign(all.last_index + 1, 0);
     by_number_ = std::make_unique<std::atomic<const detail::ActionEntry*>[]>(sorted.size() + 1);
     last_number_ = 0;

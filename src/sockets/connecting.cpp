@@ -139,12 +139,13 @@ Greeted connect_to(const Endpoints& there, std::span<const Interface> own,
       }
     }
   }
-  std::string told;
+  std::string attempts;
   for (const auto& [address, fault] : faults)
-    told += (told.empty() ? "" : ", ") + address + " (" + fault + ")";
-  throw Error(ErrorClass::network,
-              "none of the addresses can be reached: " +
-                  (told.empty() ? "there is none that this host could try; it has " + to_text(own) : told));
+    attempts += (attempts.empty() ? "" : ", ") + address + " (" + fault + ")";
+  throw Error(
+      ErrorClass::network,
+      "none of the addresses can be reached: " +
+          (attempts.empty() ? "there is none that this host could try; it has " + to_text(own) : attempts));
 }
 
 }  // namespace weft::sockets

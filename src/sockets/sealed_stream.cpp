@@ -33,10 +33,10 @@ struct SealedStream::Buffers {
   std::unique_ptr<std::byte[]> read;
 };
 
-/// A place in the parts of a message.
-class SealedStream::Places {
+/// A position in the parts of a message.
+class SealedStream::Cursor {
  public:
-  explicit Places(std::span<const iovec> parts) noexcept : parts_(parts) { skip_empty(); }
+  explicit Cursor(std::span<const iovec> parts) noexcept : parts_(parts) { skip_empty(); }
 
   [[nodiscard]] bool is_at_end() const noexcept { return index_ == parts_.size(); }
   [[nodiscard]] std::size_t index() const noexcept { return index_; }
@@ -103,7 +103,7 @@ ssize_t SealedStream::send_plainly(int socket, std::span<iovec> parts) noexcept 
 ssize_t SealedStream::send(int socket, std::span<iovec> parts, std::size_t guarded) noexcept {
   if (buffers_ == nullptr) return send_plainly(socket, parts);
   std::size_t taken = 0;
-  Places from(parts);
+  Cursor from(parts);
   bool is_readable = true;
   bool has_first = keep_first();
   while (!from.is_at_end() && is_readable) {
@@ -133,7 +133,7 @@ ssize_t SealedStream::send(int socket, std::span<iovec> parts, std::size_t guard
 
 /// Makes a frame of what comes next. Returns false when there is memory that cannot be read; what lies before
 /// it is sealed.
-bool SealedStream::seal_next(Places& from, std::size_t guarded) noexcept {
+bool SealedStream::seal_next(Cursor& from, std::size_t guarded) noexcept {
   std::byte* const frame = buffers_->kept.get() + kept_end_;
   std::byte* const bytes = frame + sizeof(FrameHead);
   std::size_t length = 0;
@@ -188,7 +188,7 @@ ssize_t SealedStream::receive(int socket, std::span<const iovec> parts, std::siz
   std::size_t given = 0;
   bool has_read_all = false;  // that the socket has now
   ssize_t fault = 0;
-  Places to(parts);
+  Cursor to(parts);
   while (!to.is_at_end() && fault == 0) {
     if (open_begin_ != open_end_) {
       const std::size_t here = std::min(to.size(), open_end_ - open_begin_);

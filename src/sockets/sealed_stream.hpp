@@ -104,8 +104,8 @@ class SealedStream {
 
  private:
   struct Buffers;
-  class Places;
-  [[nodiscard]] bool seal_next(Places& from, std::size_t guarded) noexcept;
+  class Cursor;
+  [[nodiscard]] bool seal_next(Cursor& from, std::size_t guarded) noexcept;
   [[nodiscard]] bool keep_first() noexcept;
   [[nodiscard]] bool open_next() noexcept;
   [[nodiscard]] ssize_t fill(int socket) noexcept;

@@ -83,10 +83,11 @@ Sealer::Sealer(const Key& key, Protection protection, bool uses_aes) : keys_(std
 Sealer::~Sealer() { ::sodium_memzero(keys_.get(), sizeof(Keys)); }
 
 std::uint64_t Sealer::check_of(std::uint32_t length) const noexcept {
-  const std::array<std::uint64_t, 2> told{number_, length};
+  const std::array<std::uint64_t, 2> fields{number_, length};
   std::uint64_t check = 0;
   crypto_shorthash(reinterpret_cast<unsigned char*>(&check),
-                   reinterpret_cast<const unsigned char*>(told.data()), sizeof told, keys_->lengths.data());
+                   reinterpret_cast<const unsigned char*>(fields.data()), sizeof fields,
+                   keys_->lengths.data());
   return check;
 }
 

@@ -24,8 +24,8 @@ class Attendance {
     // Pairs with the fence of the compiler in StreamGate::enter().
     if (count_ != 0) Threads::barrier();
     std::size_t done = 0;
-    for (std::size_t place = 0; place < count_; ++place) {
-      Stream& stream = *taken_[place];
+    for (std::size_t index = 0; index < count_; ++index) {
+      Stream& stream = *taken_[index];
       if (stream.shared) {
         done += use(stream);
         continue;

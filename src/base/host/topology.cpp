@@ -55,9 +55,9 @@ std::vector<int> processors_for(const Topology& topology, int rank_on_host, int 
   };
   const std::size_t first = share(rank_on_host);
   const std::size_t width = std::max(std::size_t{1}, share(rank_on_host + 1) - first);
-  const std::size_t place =
+  const std::size_t index =
       first + width * static_cast<std::size_t>(thread) / std::max(width, static_cast<std::size_t>(threads));
-  return cores[place]->processors;
+  return cores[index]->processors;
 }
 
 void bind_thread(std::span<const int> processors) {

@@ -17,7 +17,9 @@ void copy_blocks(std::byte* to, const std::byte* from, std::size_t size) noexcep
 void move_blocks(std::byte* to, std::byte* from, std::size_t size) noexcept;
 
 /// Writes a byte, so that this core owns its line.
-inline void overwrite(std::byte* place) noexcept { *const_cast<volatile std::byte*>(place) = std::byte{0}; }
+inline void overwrite(std::byte* address) noexcept {
+  *const_cast<volatile std::byte*>(address) = std::byte{0};
+}
 
 /// True when memcpy() is slower than copy_blocks() for some alignments, and faster for none beyond
 /// kBlockCopy. False until the program's static objects have been constructed.

@@ -20,9 +20,9 @@ std::string to_hex(std::span<const std::byte> bytes) {
 std::optional<std::vector<std::byte>> from_hex(std::string_view text) {
   if (text.size() % 2 != 0) return std::nullopt;
   std::vector<std::byte> bytes;
-  for (std::size_t place = 0; place < text.size(); place += 2) {
-    const std::size_t high = kDigits.find(text[place]);
-    const std::size_t low = kDigits.find(text[place + 1]);
+  for (std::size_t position = 0; position < text.size(); position += 2) {
+    const std::size_t high = kDigits.find(text[position]);
+    const std::size_t low = kDigits.find(text[position + 1]);
     if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     bytes.push_back(static_cast<std::byte>(high << 4 | low));
   }

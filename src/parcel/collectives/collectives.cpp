@@ -15,8 +15,8 @@ std::string text_of(const GroupMembers& members) {
   if (!members.name.empty()) text += "'" + members.name + "' ";
   text += "of rank";
   if (members.ranks.size() > 1) text += "s";
-  for (std::size_t place = 0; place < members.ranks.size() && place < kShown; ++place)
-    text += (place == 0 ? " " : ", ") + std::to_string(members.ranks[place]);
+  for (std::size_t index = 0; index < members.ranks.size() && index < kShown; ++index)
+    text += (index == 0 ? " " : ", ") + std::to_string(members.ranks[index]);
   if (members.ranks.size() > kShown)
     text += " and " + std::to_string(members.ranks.size() - kShown) + " more";
   return text;
@@ -43,9 +43,9 @@ std::string text_of(const CollectiveCall& call, const GroupMembers& members) {
   return "a collective that does not exist";
 }
 
-std::string rank_at(const GroupMembers& members, int place) {
-  return place >= 0 && static_cast<std::size_t>(place) < members.ranks.size()
-             ? "rank " + std::to_string(members.ranks[static_cast<std::size_t>(place)])
+std::string rank_at(const GroupMembers& members, int index) {
+  return index >= 0 && static_cast<std::size_t>(index) < members.ranks.size()
+             ? "rank " + std::to_string(members.ranks[static_cast<std::size_t>(index)])
              : "a rank that is no member";
 }
 

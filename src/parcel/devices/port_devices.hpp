@@ -80,7 +80,7 @@ class PortDevices {
     if (!waking_.count.announce(seen)) return;
     if (naps || have_threads() || devices_.size() > 1)
       longest = Timeout::of_nanoseconds(longest.count() > 0 ? std::min(longest.count(), kNap) : kNap);
-    // Idle by design: what tasks wait for is told by the runtime of tasks.
+    // Idle by design: what tasks wait for is signalled by the runtime of tasks.
     const Sleep sleep{waking_, seen};
     static_cast<void>(of(worker).wait_condition(
         {[](const void* sleeping) noexcept { return static_cast<const Sleep*>(sleeping)->is_over(); },
@@ -92,7 +92,7 @@ class PortDevices {
   void end_sleep() noexcept { waking_.wake(); }
   /// end_sleep() for signals, which come often: for those who sleep.
   void end_sleep_once() noexcept {
-    if (waking_.count.wake_sleepers()) waking_.tell();
+    if (waking_.count.wake_sleepers()) waking_.notify();
   }
 
  private:
@@ -121,9 +121,9 @@ class PortDevices {
     bool ready() const noexcept override { return true; }
     void wake() noexcept {
       count.wake();
-      tell();
+      notify();
     }
-    void tell() noexcept { notify_waiters(); }
+    void notify() noexcept { notify_waiters(); }
     WakeCount<> count;
   };
   struct Sleep {

@@ -156,7 +156,7 @@ void Core::send(int rank, Writer& writer, std::unique_ptr<HeldValues> held) {
   // A task may go on in another worker after a wait.
   const unsigned worker = pool_.worker_number();
   if (worker == pool_.outside()) return send_from_outside(rank, writer, std::move(held));
-  // Whoever waits for an answer is told; the failure may have been reported before the call began.
+  // Whoever waits for an answer is notified; the failure may have been reported before the call began.
   if (port_->has_failed(rank)) [[unlikely]]
     return failed(rank);
   traffic_.sent(rank, worker);

@@ -26,7 +26,7 @@ class ParcelBatch final : public Task {
     if (size_ != 0 && (source != source_ || parcels.size() > kCapacity - size_)) return false;
     if (parcels.size() > kCapacity) return false;
     source_ = source;
-    std::memcpy(place_ + size_, parcels.data(), parcels.size());
+    std::memcpy(storage_ + size_, parcels.data(), parcels.size());
     size_ += parcels.size();
     return true;
   }
@@ -51,7 +51,7 @@ class ParcelBatch final : public Task {
   class HeldBytes;
 
   static void run(Task& task) noexcept;
-  [[nodiscard]] Bytes all() const noexcept { return message_ ? message_->head : Bytes(place_, size_); }
+  [[nodiscard]] Bytes all() const noexcept { return message_ ? message_->head : Bytes(storage_, size_); }
   /// From the next parcel on, which has not run before its turn.
   [[nodiscard]] Bytes rest() noexcept;
 
@@ -64,7 +64,7 @@ class ParcelBatch final : public Task {
   bool has_chosen_ = false;  // the last of early_ runs next
   std::size_t size_ = 0;
   std::unique_ptr<IncomingMessage> message_;
-  alignas(16) std::byte place_[kCapacity];
+  alignas(16) std::byte storage_[kCapacity];
 };
 
 template <class MayRun>

@@ -185,10 +185,10 @@ std::unique_ptr<DecodedParcel> ParcelReader::decode(IncomingMessage& message, co
   const int source = message.source;
   std::vector<MutableBytes>& landings = message.landings;
   const auto chunk_sizes = std::span(std::as_const(message.chunk_sizes)).subspan(first_chunk, parcel.chunks);
-  std::span<const std::byte* const> places;
+  std::span<const std::byte* const> addresses;
   if (!message.chunk_addresses.empty())
-    places = std::span(std::as_const(message.chunk_addresses)).subspan(first_chunk, parcel.chunks);
-  Reader reader(parcel.arguments, chunk_sizes, places, message.keeper);
+    addresses = std::span(std::as_const(message.chunk_addresses)).subspan(first_chunk, parcel.chunks);
+  Reader reader(parcel.arguments, chunk_sizes, addresses, message.keeper);
   std::unique_ptr<DecodedParcel> decoded;
   if (parcel.is_answer()) {
     auto answer = decode_answer(source, parcel, reader);

@@ -70,10 +70,10 @@ class Setup final : public PortSetup {
 
 std::size_t PortSetup::choice(std::string_view option, std::initializer_list<std::string_view> values) const {
   const std::string_view value = own(option);
-  std::size_t place = 0;
+  std::size_t index = 0;
   for (const std::string_view each : values) {
-    if (value == each || value.empty()) return place;
-    ++place;
+    if (value == each || value.empty()) return index;
+    ++index;
   }
   throw Error("parcel option " + std::string(option) + " is '" + std::string(value) + "'; it must be " +
               list_of(std::vector<std::string_view>(values)));

@@ -10,7 +10,7 @@ namespace weft::parcel {
 
 namespace {
 
-// The form of parcels and of what ranks tell each other, docs/internals/messages/parcels.md. Ranks with
+// The form of parcels and of what ranks send each other, docs/internals/messages/parcels.md. Ranks with
 // another one could not understand each other.
 constexpr int kWireVersion = 2;
 

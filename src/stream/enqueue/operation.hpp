@@ -28,7 +28,7 @@ struct EnqueuedOperation {
   EnqueuedKind kind = EnqueuedKind::barrier;
   bool is_started = false;  // the accelerator's stream does not wait for its end
   bool is_captured = false;
-  std::uint64_t number = 0;  // the trigger for which it waits; of a captured operation: its place
+  std::uint64_t number = 0;  // the trigger for which it waits; of a captured operation: its index
   StreamAddress address;     // of sends and receives; rank: of puts and active messages
   std::uint32_t tag = 0;
   bool has_any_tag = false;

@@ -173,10 +173,10 @@ bool EnqueueProxy::step() {
 
 bool EnqueueProxy::step_captured() {
   for (std::size_t count = 0; count < captured_.size(); ++count) {
-    const std::size_t place = (next_captured_ + count) % captured_.size();
-    const EnqueuedItem& item = captured_[place];
+    const std::size_t index = (next_captured_ + count) % captured_.size();
+    const EnqueuedItem& item = captured_[index];
     if (load(item.words.trigger) == 0) continue;
-    next_captured_ = (place + 1) % captured_.size();
+    next_captured_ = (index + 1) % captured_.size();
     store(item.words.trigger, 0);
     if (gate_ != nullptr) turn_.take(*gate_, mark_.load(std::memory_order_relaxed));
     const std::uint32_t ended = carry_out(item.operation);

@@ -91,8 +91,8 @@ void StreamQueue::wait_all(std::span<const StreamRequest> requests, std::span<St
   if (!statuses.empty() && statuses.size() != requests.size())
     throw Error("wait_all: there are " + std::to_string(statuses.size()) + " statuses for " +
                 std::to_string(requests.size()) + " requests: give one for each, or none");
-  for (std::size_t place = 0; place < requests.size(); ++place)
-    engine_->wait(requests[place], statuses.empty() ? nullptr : &statuses[place]);
+  for (std::size_t index = 0; index < requests.size(); ++index)
+    engine_->wait(requests[index], statuses.empty() ? nullptr : &statuses[index]);
 }
 
 void StreamQueue::post_put(int peer, const RemoteAddress& to, const void* data, std::size_t size,

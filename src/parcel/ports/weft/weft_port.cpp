@@ -342,8 +342,8 @@ class WeftPort final : public Parcelport {
     message->source = chunks.peer();
     message->chunk_sizes.assign(chunks.part_sizes().begin(), chunks.part_sizes().end());
     if (!receiver_->place(*message)) return;  // the chunks are refused when `chunks` is destroyed
-    IncomingMessage& placed = *message;
-    devices_.first().receive_parts(std::move(chunks), placed.landings, parts_, message.release());
+    IncomingMessage& accepted = *message;
+    devices_.first().receive_parts(std::move(chunks), accepted.landings, parts_, message.release());
   }
   void drop(const weft::Message& message, const char* why) noexcept {
     receiver_->dropped(message.peer(), why);
