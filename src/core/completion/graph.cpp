@@ -140,8 +140,8 @@ void Graph::Parts::connect() {
   }
   for (std::size_t index = 0; index < tasks.size(); ++index) begin[index + 1] += begin[index];
   successors.assign(edges.size(), nullptr);
-  std::vector<std::uint32_t> place(begin.begin(), begin.end() - 1);
-  for (const Edge& edge : edges) successors[place[edge.before]++] = tasks[edge.after].get();
+  std::vector<std::uint32_t> position(begin.begin(), begin.end() - 1);
+  for (const Edge& edge : edges) successors[position[edge.before]++] = tasks[edge.after].get();
   roots.clear();
   for (auto& task : tasks) {
     task->successors_ = successors.data() + begin[task->index_];

@@ -79,9 +79,9 @@ TakenGraph::TakenGraph() noexcept : thread_(concurrent::thread_number()) {
 TakenGraph::~TakenGraph() {
   if (graph_ == nullptr) return;
   const std::lock_guard lock(refused_graphs.mutex);
-  TakenGraph** place = &refused_graphs.taken;
-  while (*place != this) place = &(*place)->next_;
-  *place = next_;
+  TakenGraph** link = &refused_graphs.taken;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
 }
 
 bool TakenGraph::has_another_thread(const Graph& graph) noexcept {

@@ -41,7 +41,7 @@ void OperationOwners::remove(OperationOwner& owner) noexcept {
     count_.store(static_cast<std::uint32_t>(owners_.size()), std::memory_order_relaxed);
   }
   // Pairs with the release of a thread that leaves.
-  while (owner.visitors_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  while (owner.attached_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
 void OperationOwners::forget_object(Completion& object) noexcept {
@@ -56,10 +56,10 @@ void OperationOwners::forget_object(Completion& object) noexcept {
         if (before(last, each) && (next == nullptr || before(each, next)) && each->may_name(object))
           next = each;
       if (next == nullptr) return;
-      next->visitors_.fetch_add(1, std::memory_order_relaxed);
+      next->attached_.fetch_add(1, std::memory_order_relaxed);
     }
     next->forget_object(object);
-    next->visitors_.fetch_sub(1, std::memory_order_release);
+    next->attached_.fetch_sub(1, std::memory_order_release);
     last = next;
   }
 }

@@ -20,9 +20,9 @@ namespace weft::core {
 
 /// Replaces a destroyed object in the operations that continue without it. Kept until all of them have
 /// signalled it.
-class Orphans final : public Completion {
+class DetachedOperations final : public Completion {
  public:
-  ~Orphans() override { set_unnamed(); }
+  ~DetachedOperations() override { set_unnamed(); }
   void signal(Message& message) noexcept override {
     detail::MessageAccess::excuse_outcome(message);  // nobody is left to read it
     ended_.fetch_add(1, std::memory_order_release);
@@ -31,7 +31,7 @@ class Orphans final : public Completion {
     return ended_.load(std::memory_order_acquire) >= named_.load(std::memory_order_relaxed);
   }
   /// Counts an operation that will signal this object. Any thread.
-  void adopt() noexcept { named_.fetch_add(1, std::memory_order_relaxed); }
+  void add() noexcept { named_.fetch_add(1, std::memory_order_relaxed); }
   /// The number of operations that have not ended.
   [[nodiscard]] std::uint64_t left() const noexcept {
     const std::uint64_t ended = ended_.load(std::memory_order_acquire);
@@ -50,8 +50,8 @@ class OperationOwner {
   /// Returns true when an operation may name the object. Called with the lock of OperationOwners; cheap,
   /// never waits.
   [[nodiscard]] virtual bool may_name(const Completion& object) noexcept = 0;
-  /// Ends the operations that name the object, or makes them signal Orphans. Called without the lock; may
-  /// wait.
+  /// Ends the operations that name the object, or makes them signal DetachedOperations. Called without the
+  /// lock; may wait.
   virtual void forget_object(Completion& object) noexcept = 0;
 
  protected:
@@ -59,7 +59,7 @@ class OperationOwner {
 
  private:
   friend class OperationOwners;
-  std::atomic<std::uint32_t> visitors_{0};  // threads in forget_object(); more only with the lock
+  std::atomic<std::uint32_t> attached_{0};  // threads in forget_object(); more only with the lock
 };
 
 /// A shared lock whose owners write no common cache line, because objects of many threads are destroyed at a

@@ -167,7 +167,7 @@ class Deadlines {
   void ended(Node& node) noexcept;
   void insert(Node& node) noexcept;
   void remove(Node& node) noexcept;
-  void move(std::size_t place, Node& node) noexcept;
+  void move(std::size_t position, Node& node) noexcept;
 
   const std::uint32_t limit_;
   std::mutex mutex_;  // guards making the pool

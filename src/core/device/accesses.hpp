@@ -13,7 +13,7 @@
 namespace weft::core {
 
 Status post_access(detail::DeviceState& device, const OneSided::Access& access, Caller caller);
-/// Posts an access, and progresses until it has ended. `where`: the place of the program's call.
+/// Posts an access, and progresses until it has ended. `where`: the location of the call in the program.
 Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
                        const std::source_location& where, Caller caller);
 

@@ -92,7 +92,7 @@ void DeviceState::set_exclusive(bool exclusive) noexcept {
 }
 
 bool DeviceState::drained() noexcept {
-  // In the order in which a message moves on: a message that is counted in the next place before it leaves
+  // In the order in which a message moves on: a message that is counted in the next stage before it leaves
   // the previous one is not missed.
   if (!protocols().backlog.has_no_messages() || protocols().rendezvous.sender().sending() != 0) return false;
   if (protocols().context.payloads != nullptr) {

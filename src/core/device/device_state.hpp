@@ -75,7 +75,7 @@ class DeviceState final : public OpenDevice {
   [[nodiscard]] bool may_name(const Completion& object) const noexcept override {
     return protocols().may_name(object);
   }
-  void forget_object(const Completion& object, core::Orphans& instead) noexcept override {
+  void forget_object(const Completion& object, core::DetachedOperations& instead) noexcept override {
     protocols().forget_object(object, instead);
   }
   void progress_for_end() noexcept override;

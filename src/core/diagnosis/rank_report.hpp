@@ -37,14 +37,14 @@ struct ReportedWait {
   std::string what;
   std::string file;
   std::string function;
-  std::uint32_t line = 0;  // 0: the place is unknown
+  std::uint32_t line = 0;  // 0: file and line are unknown
   std::uint32_t thread = 0;
   std::int32_t device = -1;
   std::int32_t peer = -1;
   double seconds = 0;
   const void* completion = nullptr;
   std::int32_t exposed = -1;   // the id under which peers reach the completion object
-  bool is_in_context = false;  // `function` is a CallContext, which may have no place
+  bool is_in_context = false;  // `function` is a CallContext, which may have no file and line
   bool is_in_handler = false;
   bool is_whole = false;        // WaitPlace::is_whole
   std::int32_t remote_id = -1;  // the id of the peer's object that a post is for

@@ -14,16 +14,16 @@ namespace weft::core {
 
 namespace {
 
-constexpr int kPlaces = 256;  // runtimes of one process
+constexpr int kSlots = 256;  // runtimes of one process
 
-struct Place {
+struct Slot {
   std::atomic<int> descriptor{-1};  // once opened, never closed
   std::atomic<bool> hears{false};
   bool is_taken = false;  // under the mutex
 };
 
 std::mutex mutex;  // guards everything but what the handler reads
-Place places[kPlaces];
+Slot slots[kSlots];
 int listeners = 0;
 
 void write_to(int descriptor) noexcept {
@@ -35,9 +35,8 @@ void write_to(int descriptor) noexcept {
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 extern "C" void weft_on_explain_signal(int) {
   const int error = errno;
-  for (const Place& place : places)
-    if (place.hears.load(std::memory_order_acquire))
-      write_to(place.descriptor.load(std::memory_order_relaxed));
+  for (const Slot& slot : slots)
+    if (slot.hears.load(std::memory_order_acquire)) write_to(slot.descriptor.load(std::memory_order_relaxed));
   errno = error;
 }
 
@@ -65,29 +64,29 @@ void remove() noexcept {
 
 SignalNotice::SignalNotice(bool hears) {
   const std::lock_guard lock(mutex);
-  for (int number = 0; number < kPlaces && place_ < 0; ++number)
-    if (!places[number].is_taken) place_ = number;
-  if (place_ < 0) return;
-  Place& place = places[place_];
-  descriptor_ = place.descriptor.load(std::memory_order_relaxed);
+  for (int number = 0; number < kSlots && slot_ < 0; ++number)
+    if (!slots[number].is_taken) slot_ = number;
+  if (slot_ < 0) return;
+  Slot& slot = slots[slot_];
+  descriptor_ = slot.descriptor.load(std::memory_order_relaxed);
   if (descriptor_ < 0) descriptor_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor_ < 0) return;
-  place.descriptor.store(descriptor_, std::memory_order_relaxed);
-  place.is_taken = true;
+  slot.descriptor.store(descriptor_, std::memory_order_relaxed);
+  slot.is_taken = true;
   clear();
   is_heard_ = hears && install();
   if (!is_heard_) return;
   ++listeners;
   // Pairs with the acquire in the handler: the descriptor is visible.
-  place.hears.store(true, std::memory_order_release);
+  slot.hears.store(true, std::memory_order_release);
 }
 
 SignalNotice::~SignalNotice() {
   const std::lock_guard lock(mutex);
   if (descriptor_ < 0) return;
-  Place& place = places[place_];
-  place.hears.store(false, std::memory_order_relaxed);
-  place.is_taken = false;
+  Slot& slot = slots[slot_];
+  slot.hears.store(false, std::memory_order_relaxed);
+  slot.is_taken = false;
   if (is_heard_ && --listeners == 0) remove();
 }
 

@@ -28,7 +28,7 @@ class SignalNotice {
   void clear() const noexcept;
 
  private:
-  int place_ = -1;
+  int slot_ = -1;
   int descriptor_ = -1;
   bool is_heard_ = false;
 };

@@ -50,7 +50,7 @@ class Writer {
     line([&](base::JsonWriter& json) {
       json.name("ph").text("M");
       json.name("name").text(kind);
-      place(json, thread);
+      process_and_thread(json, thread);
       json.name("args").begin_object();
       json.name("name").text(value);
       json.end_object();
@@ -92,14 +92,14 @@ class Writer {
     write(json);
     json.end_object();
   }
-  void place(base::JsonWriter& json, std::uint32_t thread) const {
+  void process_and_thread(base::JsonWriter& json, std::uint32_t thread) const {
     json.name("pid").number(std::int64_t{rank_});
     json.name("tid").number(std::uint64_t{thread});
   }
   void head(base::JsonWriter& json, const TraceEvent& event, std::uint32_t thread) const {
     json.name("name").text(event.name);
     json.name("cat").text(event.category);
-    place(json, thread);
+    process_and_thread(json, thread);
     json.name("ts").literal(microseconds(event.begin_ns));
   }
   /// Writes an arrow from the sender's slice to the receiver's; its times bind it to both.
@@ -107,7 +107,7 @@ class Writer {
     line([&](base::JsonWriter& json) {
       json.name("name").text("message");
       json.name("cat").text("message");
-      place(json, thread);
+      process_and_thread(json, thread);
       json.name("ts").literal(microseconds(event.begin_ns));
       json.name("ph").text(event.is_flow_end ? "f" : "s");
       if (event.is_flow_end) json.name("bp").text("e");
@@ -211,7 +211,7 @@ std::string Tracer::text() const {
     if (buffer == nullptr) continue;
     writer.name("thread_name", thread, "thread " + std::to_string(thread));
     const std::uint32_t count = buffer->count.load(std::memory_order_acquire);
-    for (std::uint32_t place = 0; place < count; ++place) writer.event(buffer->events[place], thread);
+    for (std::uint32_t index = 0; index < count; ++index) writer.event(buffer->events[index], thread);
     kept += count;
     dropped += buffer->dropped.load(std::memory_order_relaxed);
   }

@@ -36,7 +36,7 @@ struct TraceEvent {
   std::uint32_t line = 0;     // line number, when `detail` is a file
   const char* category = "";  // static text, like the next two
   const char* name = "";
-  const char* detail = nullptr;  // its result, or its place; null: none
+  const char* detail = nullptr;  // its result, or the file of its call; null: none
   std::int64_t begin_ns = 0;
   std::int64_t duration_ns = 0;
   std::uint64_t tag = 0;

@@ -173,7 +173,8 @@ class MatchingEngine {
   /// Cancels the receives that name the object, or that name another object that passes on to it,
   /// is_passed_on(completion): they signal `instead`. Any thread; for a serial engine only its own.
   template <class IsPassedOn>
-  void forget_object(const Completion& object, Orphans& instead, const IsPassedOn& is_passed_on) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead,
+                     const IsPassedOn& is_passed_on) noexcept;
   /// Ends the receives that only ranks that are gone, is_gone(rank), could have matched as peer_failed, or
   /// all receives when one of them has failed and all ranks are needed, and drops the RTS messages of those
   /// ranks: they will never send their payloads. Any thread; for a serial engine only its own.

@@ -23,13 +23,13 @@ auto MatchingEngine::pair_observed(MatchSide side, const MatchKey& key, Make& ma
 }
 
 template <class IsPassedOn>
-void MatchingEngine::forget_object(const Completion& object, Orphans& instead,
+void MatchingEngine::forget_object(const Completion& object, DetachedOperations& instead,
                                    const IsPassedOn& is_passed_on) noexcept {
   if (scattered_.load(std::memory_order_acquire))
     for (std::uint32_t index = 0; index < scattered_receives_->made(); ++index)
       if (ScatteredReceive* receive = scattered_receives_->find(index);
           receive != nullptr && receive->pass_on(object, instead))
-        instead.adopt();
+        instead.add();
   const auto is_named = [&](const MatchRecord& record) {
     if (!waits(record) || !record.is_receive()) return false;
     const ScatteredReceive* const scattered = ScatteredReceive::of(record.buffer);
@@ -39,7 +39,7 @@ void MatchingEngine::forget_object(const Completion& object, Orphans& instead,
   unlink_where(is_named, [&](MatchRecord& record) {
     if (record.completion == &object) {
       record.completion = &instead;
-      instead.adopt();
+      instead.add();
     }
     end_unmatched(*this, record, Outcome::cancelled);
   });

@@ -40,7 +40,7 @@ class Regions {
   /// Opens memory of the user to peers. Throws weft::Error when the table is full or the network cannot
   /// register it, or has not what the options ask for.
   RemoteRegion add(std::span<std::byte> memory, const RegionOptions& options = {});
-  /// Opens memory that the network allocates; `memory` becomes its place. Throws as add().
+  /// Opens memory that the network allocates; `memory` becomes its address and size. Throws as add().
   RemoteRegion allocate(std::size_t size, std::span<std::byte>& memory,
                         RegionOwner owner = RegionOwner::program, const RegionOptions& options = {});
   /// Closes a region. On return no access of a peer is in progress any more, and memory from allocate() is

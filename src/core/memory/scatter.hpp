@@ -34,10 +34,10 @@ struct ScatterPart {
 inline void scatter(std::span<const ScatterPart> parts, std::uint64_t offset, Bytes bytes) noexcept {
   for (std::size_t index = part_at(parts, offset); !bytes.empty() && index < parts.size(); ++index) {
     const ScatterPart& part = parts[index];
-    const std::uint64_t place = offset - part.start;
-    const std::size_t here = std::min<std::uint64_t>(bytes.size(), part.size - place);
-    if (place < part.room && here != 0)
-      base::copy_bulk(part.buffer + place, bytes.data(), std::min<std::size_t>(here, part.room - place));
+    const std::uint64_t at = offset - part.start;
+    const std::size_t here = std::min<std::uint64_t>(bytes.size(), part.size - at);
+    if (at < part.room && here != 0)
+      base::copy_bulk(part.buffer + at, bytes.data(), std::min<std::size_t>(here, part.room - at));
     bytes = bytes.subspan(here);
     offset += here;
   }

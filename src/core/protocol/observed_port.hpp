@@ -67,8 +67,8 @@ class ObservedPort {
     return port_->land(peer, to, from, offer, token);
   }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
-                               std::byte*& place) const noexcept {
-    return port_->locate(peer, memory, size, place);
+                               std::byte*& address) const noexcept {
+    return port_->locate(peer, memory, size, address);
   }
   [[nodiscard]] const network::Capabilities& capabilities() const noexcept { return port_->capabilities(); }
   [[nodiscard]] const network::Capabilities& peer_capabilities(int peer) const noexcept {

@@ -59,8 +59,8 @@ class TracedPort final : public network::Port {
   }
   void stop_fetches() noexcept override { port_->stop_fetches(); }
   network::AccessResult locate(int peer, const network::RemoteMemory& memory, std::size_t size,
-                               std::byte*& place) noexcept override {
-    return port_->locate(peer, memory, size, place);
+                               std::byte*& address) noexcept override {
+    return port_->locate(peer, memory, size, address);
   }
   [[nodiscard]] bool has_left(int peer) noexcept override { return port_->has_left(peer); }
   [[nodiscard]] bool is_cut_off() noexcept override { return port_->is_cut_off(); }

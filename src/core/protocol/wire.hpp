@@ -112,18 +112,18 @@ struct DataHeader {
 /// A piece of a put or get. Precedes the data of a put and keeps it aligned to 16 bytes. Describes the whole
 /// access, so that an access that is partly outside the region changes nothing.
 struct AccessPiece {
-  RequestName region;    // of the target
-  std::uint64_t offset;  // of the access in the region
-  std::uint64_t size;    // of the access
-  std::uint64_t place;   // of the piece in the access
-  RequestName request;   // of the initiator, and the device
-  std::uint32_t length;  // of the piece
-  std::uint16_t device;  // of the initiator: receives the answer
-  std::uint16_t urgent;  // 1: posted inside a handler
+  RequestName region;          // of the target
+  std::uint64_t offset;        // of the access in the region
+  std::uint64_t size;          // of the access
+  std::uint64_t piece_offset;  // of the piece in the access
+  RequestName request;         // of the initiator, and the device
+  std::uint32_t length;        // of the piece
+  std::uint16_t device;        // of the initiator: receives the answer
+  std::uint16_t urgent;        // 1: posted inside a handler
 };
 /// Precedes the bytes that a get asked for; word: the request.
 struct GetData {
-  std::uint64_t place;
+  std::uint64_t piece_offset;
   std::uint32_t outcome;  // ok or refused
   std::uint32_t reserved;
 };

@@ -54,9 +54,9 @@ Where where_of(const core::WaitingThread& thread) {
   const core::CallOfWait& call = thread.call;
   const std::source_location& where = thread.place.where;
   if (call.call == nullptr) return {without_way_up(where.file_name()), where.function_name(), where.line()};
-  const bool has_place = call.file != nullptr && call.line != 0;
-  return {has_place ? without_way_up(call.file) : "", name_of_call(call.call, call.object),
-          has_place ? call.line : 0};
+  const bool has_location = call.file != nullptr && call.line != 0;
+  return {has_location ? without_way_up(call.file) : "", name_of_call(call.call, call.object),
+          has_location ? call.line : 0};
 }
 
 const char* refusal_of(const core::WaitingThread& thread) noexcept {

@@ -55,7 +55,7 @@ bool ObjectEnds::may_name(const Completion& object) noexcept {
 }
 
 void ObjectEnds::forget_object(Completion& object) noexcept {
-  auto orphans = std::make_unique<core::Orphans>();
+  auto detached = std::make_unique<core::DetachedOperations>();
   runtime_.failures().unwatch(object);
   std::vector<OpenDevice*> devices;
   std::vector<core::Deadlines*> deadlines;
@@ -68,37 +68,38 @@ void ObjectEnds::forget_object(Completion& object) noexcept {
         std::ranges::any_of(deadlines, [&](const core::Deadlines* each) { return each->may_name(object); });
     for (OpenDevice* device : runtime_.devices().visited())
       if (may_be_queued || device->may_name(object)) {
-        device->visitors().enter();
+        device->attached_threads().attach();
         devices.push_back(device);
       }
     for (core::Deadlines* each : deadlines)
-      each->pass_on(object, *orphans, [&](const core::Deadlines::Node&) {
-        orphans->adopt();
+      each->pass_on(object, *detached, [&](const core::Deadlines::Node&) {
+        detached->add();
         has_deadline = true;
       });
   }
   const auto is_passed_on = [&](const Completion* completion) {
     return std::ranges::any_of(
-        deadlines, [&](const core::Deadlines* each) { return each->passes_on(completion, *orphans); });
+        deadlines, [&](const core::Deadlines* each) { return each->passes_on(completion, *detached); });
   };
   runtime_.matching_engines().for_each_used([&](core::MatchingEngine& engine) {
-    if (has_deadline || engine.may_name(object)) engine.forget_object(object, *orphans, is_passed_on);
+    if (has_deadline || engine.may_name(object)) engine.forget_object(object, *detached, is_passed_on);
   });
-  for (OpenDevice* device : devices) device->forget_object(object, *orphans);
-  await_orphans(*orphans, devices);
-  for (OpenDevice* device : devices) device->visitors().leave();
-  if (!orphans->ready()) name_orphans(std::move(orphans), object);
+  for (OpenDevice* device : devices) device->forget_object(object, *detached);
+  await_detached(*detached, devices);
+  for (OpenDevice* device : devices) device->attached_threads().detach();
+  if (!detached->ready()) report_detached(std::move(detached), object);
 }
 
 /// Waits until the operations that continue without the object have ended, as far as waiting is allowed.
-void ObjectEnds::await_orphans(const core::Orphans& orphans, std::span<OpenDevice* const> devices) noexcept {
-  if (orphans.ready()) return;
+void ObjectEnds::await_detached(const core::DetachedOperations& detached,
+                                std::span<OpenDevice* const> devices) noexcept {
+  if (detached.ready()) return;
   // A thread inside the runtime may have read the object that it signals before that was changed.
   runtime_.devices().quiesce();
   if (core::SignalScope::is_inside()) return;
   const auto limit = std::chrono::duration<double>(runtime_.attributes().seconds(Attribute::drain_timeout));
   const auto end = std::chrono::steady_clock::now() + limit;
-  for (int round = 0; !orphans.ready() && std::chrono::steady_clock::now() < end; ++round) {
+  for (int round = 0; !detached.ready() && std::chrono::steady_clock::now() < end; ++round) {
     for (OpenDevice* device : devices) device->progress_for_end();
     if (round < kYieldsOfEnd)
       std::this_thread::yield();
@@ -107,19 +108,20 @@ void ObjectEnds::await_orphans(const core::Orphans& orphans, std::span<OpenDevic
   }
 }
 
-void ObjectEnds::name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept {
+void ObjectEnds::report_detached(std::unique_ptr<core::DetachedOperations> detached,
+                                 const Completion& object) noexcept {
   core::PendingList list(kNamedOperations);
   std::vector<std::string> notes;
   runtime_.describe(list, notes);
-  const std::string named = operations_of(list, orphans.get());
+  const std::string named = operations_of(list, detached.get());
   char address[32];
   static_cast<void>(std::snprintf(address, sizeof address, "%p", static_cast<const void*>(&object)));
   runtime_.log().warn(
-      "completion object " + std::string(address) + " dies while " + std::to_string(orphans->left()) +
-      (orphans->left() == 1 ? " operation that names it is" : " operations that name it are") + " under way" +
-      (named.empty() ? "" : " (" + named + ")") +
+      "completion object " + std::string(address) + " dies while " + std::to_string(detached->left()) +
+      (detached->left() == 1 ? " operation that names it is" : " operations that name it are") +
+      " under way" + (named.empty() ? "" : " (" + named + ")") +
       "; they end without a signal, and until then their buffers must stay");
-  destroy_at_end(std::move(orphans));
+  destroy_at_end(std::move(detached));
 }
 
 void ObjectEnds::destroy_at_end(std::unique_ptr<Completion> completion) noexcept {

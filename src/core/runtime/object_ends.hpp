@@ -1,8 +1,8 @@
 // A runtime as owner of completion objects: handles objects that are destroyed while its operations name
 // them.
 //
-// Receives without a message are cancelled. Operations in which a peer may take part continue, signal Orphans
-// instead, and are awaited: their buffers are usually destroyed next.
+// Receives without a message are cancelled. Operations in which a peer may take part continue, signal
+// DetachedOperations instead, and are awaited: their buffers are usually destroyed next.
 #pragma once
 
 #include "core/completion/object_end.hpp"
@@ -32,8 +32,9 @@ class ObjectEnds final : private core::OperationOwner {
  private:
   [[nodiscard]] bool may_name(const Completion& object) noexcept override;
   void forget_object(Completion& object) noexcept override;
-  void await_orphans(const core::Orphans& orphans, std::span<OpenDevice* const> devices) noexcept;
-  void name_orphans(std::unique_ptr<core::Orphans> orphans, const Completion& object) noexcept;
+  void await_detached(const core::DetachedOperations& detached,
+                      std::span<OpenDevice* const> devices) noexcept;
+  void report_detached(std::unique_ptr<core::DetachedOperations> detached, const Completion& object) noexcept;
 
   RuntimeState& runtime_;
   std::mutex mutex_;  // guards the member below

@@ -17,7 +17,7 @@ class Completion;
 
 namespace weft::core {
 class MatchingEngine;
-class Orphans;
+class DetachedOperations;
 class PendingList;
 struct MatchRecord;
 }  // namespace weft::core
@@ -28,12 +28,12 @@ class RuntimeState;
 
 /// The threads that work in a device for objects that are being destroyed, or wait for those that are inside
 /// of it; the device does not end meanwhile.
-class Visitors {
+class AttachedThreads {
  public:
   /// The device must be listed by the runtime. Needs the lock of that list: of OperationOwners for those that
   /// are not closing.
-  void enter() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-  void leave() noexcept { count_.fetch_sub(1, std::memory_order_release); }
+  void attach() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  void detach() noexcept { count_.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
 
  private:
@@ -58,7 +58,7 @@ class OpenDevice {
   OpenDevice& operator=(const OpenDevice&) = delete;
 
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  [[nodiscard]] Visitors& visitors() noexcept { return visitors_; }
+  [[nodiscard]] AttachedThreads& attached_threads() noexcept { return attached_threads_; }
 
   /// The counts since the device was opened. Any thread.
   [[nodiscard]] virtual RuntimeCounters counters() noexcept = 0;
@@ -95,7 +95,7 @@ class OpenDevice {
   /// Returns true when an operation of the device may signal the object. Any thread; never waits.
   [[nodiscard]] virtual bool may_name(const Completion& object) const noexcept = 0;
   /// Ends the operations that name the object, or makes them signal `instead`. Any thread.
-  virtual void forget_object(const Completion& object, core::Orphans& instead) noexcept = 0;
+  virtual void forget_object(const Completion& object, core::DetachedOperations& instead) noexcept = 0;
   /// One progress call, by any thread that may make it.
   virtual void progress_for_end() noexcept = 0;
 
@@ -105,7 +105,7 @@ class OpenDevice {
   const std::uint32_t index_;
 
  private:
-  Visitors visitors_;
+  AttachedThreads attached_threads_;
 };
 
 /// Opens the device `index` of a runtime; supplied by api/, which knows what a device is composed of.

@@ -20,10 +20,10 @@ namespace {
 class VisitedDevices {
  public:
   explicit VisitedDevices(const std::vector<OpenDevice*>& open) : devices_(open) {
-    for (OpenDevice* device : devices_) device->visitors().enter();
+    for (OpenDevice* device : devices_) device->attached_threads().attach();
   }
   ~VisitedDevices() {
-    for (OpenDevice* device : devices_) device->visitors().leave();
+    for (OpenDevice* device : devices_) device->attached_threads().detach();
   }
   VisitedDevices(const VisitedDevices&) = delete;
   VisitedDevices& operator=(const VisitedDevices&) = delete;

@@ -57,7 +57,7 @@ bool RuntimeDevices::has(std::uint32_t index) noexcept {
 
 void RuntimeDevices::forget(std::uint32_t index) noexcept {
   OpenDevice& device = remove(index);
-  while (device.visitors().any()) device.give_way();  // those of quiesce() and with_any()
+  while (device.attached_threads().any()) device.give_way();  // those of quiesce() and with_any()
 }
 
 OpenDevice& RuntimeDevices::remove(std::uint32_t index) noexcept {
@@ -105,11 +105,11 @@ void RuntimeDevices::quiesce() noexcept {
     {
       const std::lock_guard lock(mutex_);
       device = devices_[index];
-      if (device != nullptr) device->visitors().enter();
+      if (device != nullptr) device->attached_threads().attach();
     }
     if (device == nullptr) continue;
     device->quiesce();
-    device->visitors().leave();
+    device->attached_threads().detach();
   }
 }
 
@@ -118,7 +118,7 @@ void RuntimeDevices::stop_visits(OpenDevice& device) noexcept {
     const std::lock_guard asking(core::OperationOwners::all().lock());
     std::erase(visited_, &device);
   }
-  while (device.visitors().any()) device.give_way();
+  while (device.attached_threads().any()) device.give_way();
 }
 
 void RuntimeDevices::end() noexcept {

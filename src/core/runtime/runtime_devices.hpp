@@ -98,10 +98,10 @@ void RuntimeDevices::with_any(const Use& use) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find_if(devices_, [](OpenDevice* device) { return device != nullptr; });
     if (found != devices_.end()) any = *found;
-    if (any != nullptr) any->visitors().enter();  // forget() waits for it
+    if (any != nullptr) any->attached_threads().attach();  // forget() waits for it
   }
   use(any);
-  if (any != nullptr) any->visitors().leave();
+  if (any != nullptr) any->attached_threads().detach();
 }
 
 template <class Use>
@@ -110,11 +110,11 @@ void RuntimeDevices::visit(const Use& use) {
   {
     const std::shared_lock asking(core::OperationOwners::all().lock().own());
     devices = visited_;
-    for (OpenDevice* device : devices) device->visitors().enter();
+    for (OpenDevice* device : devices) device->attached_threads().attach();
   }
   for (OpenDevice* device : devices) {
     use(*device);
-    device->visitors().leave();
+    device->attached_threads().detach();
   }
 }
 

@@ -204,8 +204,8 @@ void RuntimeState::close_matching_engine(std::uint32_t id) noexcept {
 
 void RuntimeState::find_silent_peers() noexcept {
   devices_.try_with_all([this](std::span<OpenDevice* const> devices) {
-    for (std::size_t place = 0; place < failures_.left_count(); ++place) {
-      const int peer = failures_.left_at(place);
+    for (std::size_t index = 0; index < failures_.left_count(); ++index) {
+      const int peer = failures_.left_at(index);
       if (failures_.is_silent(peer)) continue;
       const auto has_buried = [peer](const OpenDevice* device) {
         return device == nullptr || device->has_buried(peer);

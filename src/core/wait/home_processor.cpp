@@ -16,9 +16,9 @@ constexpr std::int64_t kLongestPause = 1'000'000'000;
 constexpr int kNone = -1;
 
 struct Home {
-  std::size_t place = 0;  // of this rank, among those of this host
-  std::size_t count = 0;  // of them; 0: the thread has no home
-  int chosen = kNone;     // by the launcher
+  std::size_t local_rank = 0;  // of this rank, among those of this host
+  std::size_t count = 0;       // of them; 0: the thread has no home
+  int chosen = kNone;          // by the launcher
   std::int64_t next_move = 0;
   std::int64_t pause = kFirstPause;
 };
@@ -34,10 +34,10 @@ int chosen_by_launcher() noexcept try {
   return kNone;
 }
 
-/// The processor at this place of those that are allowed; -1: there is none.
-int nth_of(const cpu_set_t& allowed, std::size_t place) noexcept {
+/// The processor at this index of those that are allowed; -1: there is none.
+int nth_of(const cpu_set_t& allowed, std::size_t index) noexcept {
   for (int processor = 0; processor < CPU_SETSIZE; ++processor)
-    if (CPU_ISSET(static_cast<std::size_t>(processor), &allowed) && place-- == 0) return processor;
+    if (CPU_ISSET(static_cast<std::size_t>(processor), &allowed) && index-- == 0) return processor;
   return kNone;
 }
 
@@ -46,7 +46,7 @@ int nth_of(const cpu_set_t& allowed, std::size_t place) noexcept {
 int home_in(const cpu_set_t& allowed) noexcept {
   if (home.count < 2 || static_cast<std::size_t>(CPU_COUNT(&allowed)) < home.count) return kNone;
   if (home.chosen != kNone && CPU_ISSET(static_cast<std::size_t>(home.chosen), &allowed)) return home.chosen;
-  return nth_of(allowed, home.place);
+  return nth_of(allowed, home.local_rank);
 }
 
 /// Goes home, unless it is there, and stays free to run where it was free to run before.
@@ -63,8 +63,8 @@ void go_home() noexcept {
 
 }  // namespace
 
-void HomeProcessor::choose(std::size_t place, std::size_t count) noexcept {
-  home = {.place = place, .count = count < 2 ? 0 : count, .chosen = chosen_by_launcher()};
+void HomeProcessor::choose(std::size_t local_rank, std::size_t count) noexcept {
+  home = {.local_rank = local_rank, .count = count < 2 ? 0 : count, .chosen = chosen_by_launcher()};
   if (home.chosen != kNone) go_home();
 }
 

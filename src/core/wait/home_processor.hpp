@@ -13,11 +13,11 @@ namespace weft::core {
 /// runtime: other threads of a rank have no homes.
 class HomeProcessor {
  public:
-  /// Called when the calling thread has joined a job. `place`: of this rank among the `count` ranks of this
-  /// host. Goes where the launcher has chosen (WEFT_START_PROCESSOR); where it has not, the place decides
-  /// among the processors that are allowed, and the thread stays where it is until it notices that it shares
-  /// one.
-  static void choose(std::size_t place, std::size_t count) noexcept;
+  /// Called when the calling thread has joined a job. `local_rank`: of this rank among the `count` ranks of
+  /// this host. Goes where the launcher has chosen (WEFT_START_PROCESSOR); where it has not, the local rank
+  /// decides among the processors that are allowed, and the thread stays where it is until it notices that it
+  /// shares one.
+  static void choose(std::size_t local_rank, std::size_t count) noexcept;
 
   /// Called when other threads have run while the calling thread yielded. Goes home, unless it is there: then
   /// it is for the other one to go. Tries less and less often while that does not help.

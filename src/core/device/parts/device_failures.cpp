@@ -84,8 +84,8 @@ void DeviceFailures::handle(std::uint32_t failures, Caller caller) noexcept {
 bool DeviceFailures::reclaim() noexcept {
   const PeerFailures& peers = runtime_.failures();
   bool is_complete = true;
-  for (std::size_t place = 0; place < peers.left_count(); ++place) {
-    const int peer = peers.left_at(place);
+  for (std::size_t index = 0; index < peers.left_count(); ++index) {
+    const int peer = peers.left_at(index);
     std::atomic<bool>& is_buried = buried_[peer];
     if (is_buried.load(std::memory_order_relaxed)) continue;
     if (!port_->reclaim(peer)) {

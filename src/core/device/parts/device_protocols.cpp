@@ -132,7 +132,7 @@ void DeviceProtocols::cancel_queued(const QueuedReceives& which) noexcept {
   });
 }
 
-void DeviceProtocols::forget_object(const Completion& object, core::Orphans& instead) noexcept {
+void DeviceProtocols::forget_object(const Completion& object, core::DetachedOperations& instead) noexcept {
   one_sided.requests().forget_object(object, instead);
   rendezvous.forget_object(object, instead);
   vectored_accesses.forget_object(object, instead);
@@ -144,16 +144,16 @@ void DeviceProtocols::forget_object(const Completion& object, core::Orphans& ins
 }
 
 /// Inside of `working`.
-void DeviceProtocols::forget_object_in_backlog(const Completion& object, core::Orphans& instead,
+void DeviceProtocols::forget_object_in_backlog(const Completion& object, core::DetachedOperations& instead,
                                                bool may_remove) noexcept {
   backlog.for_each([&](PendingPost& post) {
     Completion*& completion = core::completion_of(post);
     if (completion != &object) return;
-    instead.adopt();
+    instead.add();
     completion = &instead;
   });
   if (!may_remove) return;
-  const auto is_orphaned = [&](const Completion* completion, std::span<std::byte> buffer) {
+  const auto is_detached = [&](const Completion* completion, std::span<std::byte> buffer) {
     const core::ScatteredReceive* const scattered = core::ScatteredReceive::of(buffer);
     return completion == &instead || deadlines.passes_on(completion, instead) ||
            (scattered != nullptr && scattered->passes_on_to(instead));
@@ -162,7 +162,7 @@ void DeviceProtocols::forget_object_in_backlog(const Completion& object, core::O
       [&](const PendingPost& post) {
         if (post.operation != Operation::receive) return false;
         const auto& receive = std::get<core::PendingReceive>(post.other);
-        return is_orphaned(receive.options.completion, receive.buffer);
+        return is_detached(receive.options.completion, receive.buffer);
       },
       [&](PendingPost& post) { queued_posts.end(post, Outcome::cancelled); });
 }

@@ -56,8 +56,9 @@ struct DeviceProtocols {
   bool describe(core::PendingList& list) noexcept;
   void cancel_queued(const QueuedReceives& which) noexcept;
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
-  void forget_object(const Completion& object, core::Orphans& instead) noexcept;
-  void forget_object_in_backlog(const Completion& object, core::Orphans& instead, bool may_remove) noexcept;
+  void forget_object(const Completion& object, core::DetachedOperations& instead) noexcept;
+  void forget_object_in_backlog(const Completion& object, core::DetachedOperations& instead,
+                                bool may_remove) noexcept;
 
   core::DeviceCounts counts;
   core::LostOperations lost_operations;

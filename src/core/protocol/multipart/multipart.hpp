@@ -23,7 +23,7 @@
 
 namespace weft::core {
 
-class Orphans;
+class DetachedOperations;
 
 class MultipartMessages {
  public:
@@ -67,7 +67,7 @@ class MultipartMessages {
   }
   /// The object is being destroyed: parts that name it signal `instead`. Only for the thread that may call
   /// step().
-  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
 
  private:
   struct Arrival;  // a message of a peer

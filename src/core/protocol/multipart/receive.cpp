@@ -22,16 +22,16 @@ class MultipartMessages::Home {
   /// called.
   template <class Visit>
   bool visit(const Visit& visit) noexcept {
-    // Either this load sees that the device is closed, or close() sees the visitor.
-    visitors_.fetch_add(1, std::memory_order_seq_cst);
+    // Either this load sees that the device is closed, or close() sees the visit.
+    attached_.fetch_add(1, std::memory_order_seq_cst);
     MultipartMessages* const owner = owner_.load(std::memory_order_seq_cst);
     if (owner != nullptr) visit(*owner);
-    visitors_.fetch_sub(1, std::memory_order_release);
+    attached_.fetch_sub(1, std::memory_order_release);
     return owner != nullptr;
   }
   void close() noexcept {
     owner_.store(nullptr, std::memory_order_seq_cst);
-    while (visitors_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+    while (attached_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
   }
   void enter() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept {
@@ -40,7 +40,7 @@ class MultipartMessages::Home {
 
  private:
   std::atomic<MultipartMessages*> owner_;
-  std::atomic<std::uint32_t> visitors_{0};
+  std::atomic<std::uint32_t> attached_{0};    // threads in a visit
   std::atomic<std::uint32_t> references_{1};  // of the device and of all arrivals
 };
 
@@ -78,12 +78,12 @@ struct MultipartMessages::Arrival final : detail::PartsOwner {
     const std::size_t sizes = (count * sizeof(std::uint64_t) + 15) / 16 * 16;
     const std::size_t parts = (count * sizeof(ScatterPart) + 15) / 16 * 16;
     const std::size_t memory = own + sizes + parts + front_size;
-    std::byte* const place = detail::heap_payloads().allocate(memory);
-    if (place == nullptr) return nullptr;
-    auto* const sizes_begin = new (place + own) std::uint64_t[count];
-    auto* const parts_begin = new (place + own + sizes) ScatterPart[count];
-    return new (place) Arrival(home, rts, memory, {parts_begin, count}, sizes_begin,
-                               place + own + sizes + parts, front_size);
+    std::byte* const storage = detail::heap_payloads().allocate(memory);
+    if (storage == nullptr) return nullptr;
+    auto* const sizes_begin = new (storage + own) std::uint64_t[count];
+    auto* const parts_begin = new (storage + own + sizes) ScatterPart[count];
+    return new (storage) Arrival(home, rts, memory, {parts_begin, count}, sizes_begin,
+                                 storage + own + sizes + parts, front_size);
   }
   static void free(Arrival& arrival) noexcept {
     Home& home = arrival.home;
@@ -308,11 +308,11 @@ void MultipartMessages::parts_arrived(Arrival& arrival, Outcome outcome) noexcep
   arrival.completion->signal(message);
 }
 
-void MultipartMessages::forget_object(const Completion& object, Orphans& instead) noexcept {
+void MultipartMessages::forget_object(const Completion& object, DetachedOperations& instead) noexcept {
   if (claimed_.load(std::memory_order_relaxed) == 0) return;
   const auto give = [&](Arrival& arrival) {
     if (arrival.state != Arrival::State::claimed || arrival.completion != &object) return;
-    instead.adopt();
+    instead.add();
     arrival.completion = &instead;
   };
   decided_.for_each(give);

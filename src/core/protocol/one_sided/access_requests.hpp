@@ -18,7 +18,7 @@
 
 namespace weft::core {
 
-class Orphans;
+class DetachedOperations;
 
 class AccessRequests {
  public:
@@ -86,7 +86,7 @@ class AccessRequests {
   /// Returns true when an access may signal the object. Any thread; cheap while no access is in progress.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// The object is being destroyed: accesses that name it signal `instead`. Any thread.
-  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
   /// Lists the accesses that have not ended, for an explanation. Any thread.
   void describe(PendingList& list) const noexcept;
   /// The counts of accesses in progress, for flushes.

@@ -31,7 +31,7 @@ using detail::AtomicUpdate;
          (type == AtomicType::uint64 || type == AtomicType::int64);
 }
 
-/// Carries out a possible update on the aligned value at `place`; returns the value before.
-std::uint64_t carry_out(const AtomicUpdate& update, std::byte* place) noexcept;
+/// Carries out a possible update on the aligned value at `memory`; returns the value before.
+std::uint64_t carry_out(const AtomicUpdate& update, std::byte* memory) noexcept;
 
 }  // namespace weft::core

@@ -59,12 +59,13 @@ WEFT_READS_RACILY bool AccessRequests::may_name(const Completion& object) const 
   return false;
 }
 
-WEFT_READS_RACILY void AccessRequests::forget_object(const Completion& object, Orphans& instead) noexcept {
+WEFT_READS_RACILY void AccessRequests::forget_object(const Completion& object,
+                                                     DetachedOperations& instead) noexcept {
   for (Request& request : requests_) {
     if (concurrent::racy_read(request.options.completion) != &object ||
         (request.word.load(std::memory_order_acquire) & request_word::kUnderWay) == 0)
       continue;
-    instead.adopt();
+    instead.add();
     *const_cast<Completion* volatile*>(&request.options.completion) = &instead;
   }
 }

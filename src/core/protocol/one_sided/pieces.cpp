@@ -134,14 +134,15 @@ void AccessMessages::on_get_data(std::uint64_t word, const Message& arrival, net
   const std::uint64_t size = arrival.size() - sizeof header;
   const bool is_ok = header.outcome == 0;
   // Whole pieces only, so that a wrong answer of the peer cannot end the access early.
-  const bool is_piece = header.place <= request->size && header.place % request->piece == 0 &&
-                        size == std::min<std::uint64_t>(request->size - header.place, request->piece);
+  const bool is_piece = header.piece_offset <= request->size && header.piece_offset % request->piece == 0 &&
+                        size == std::min<std::uint64_t>(request->size - header.piece_offset, request->piece);
   if (is_ok && !is_piece) {
-    sink.reject(arrival.peer(), "answer that is not a piece of its get", header.place);
+    sink.reject(arrival.peer(), "answer that is not a piece of its get", header.piece_offset);
     requests_.disclaim(*request);
     return;
   }
-  if (is_ok && size != 0) std::memcpy(request->data + header.place, arrival.data() + sizeof header, size);
+  if (is_ok && size != 0)
+    std::memcpy(request->data + header.piece_offset, arrival.data() + sizeof header, size);
   requests_.settle(*request, is_ok ? Outcome::ok : Outcome::refused);
 }
 

@@ -24,10 +24,10 @@ AccessTarget::AccessTarget(const Context& context, OneSidedCounts& counts)
 
 /// Returns the memory of a piece, or nullptr unless all of its access is inside an open region.
 std::byte* AccessTarget::find(const AccessPiece& piece) const noexcept {
-  if (piece.place > piece.size || piece.length > piece.size - piece.place) return nullptr;
+  if (piece.piece_offset > piece.size || piece.length > piece.size - piece.piece_offset) return nullptr;
   std::byte* access =
       context_.regions.find({piece.region.index, piece.region.generation}, piece.offset, piece.size);
-  return access != nullptr ? access + piece.place : nullptr;
+  return access != nullptr ? access + piece.piece_offset : nullptr;
 }
 
 /// Writes the data of a put. Returns false when the memory is no longer what the program has registered.
@@ -162,7 +162,7 @@ SendResult AccessTarget::give_data(const AccessPiece& wanted, const Outgoing& ou
   // Writes the answer and returns its length; the answer says so when there is nothing to read.
   const auto assemble = [&](std::byte* to) {
     const bool is_read = memory != nullptr && load(wanted, to + sizeof(GetData), memory);
-    const GetData header{wanted.place, is_read ? 0U : 1U, 0};
+    const GetData header{wanted.piece_offset, is_read ? 0U : 1U, 0};
     std::memcpy(to, &header, sizeof header);
     return sizeof header + (is_read ? wanted.length : 0);
   };

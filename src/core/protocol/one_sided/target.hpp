@@ -47,8 +47,8 @@ class AccessTarget {
   };
 
   [[nodiscard]] std::byte* find(const AccessPiece& piece) const noexcept;
-  [[nodiscard]] bool store(const AccessPiece& piece, std::byte* place, const std::byte* from) const noexcept;
-  [[nodiscard]] bool load(const AccessPiece& piece, std::byte* to, const std::byte* place) const noexcept;
+  [[nodiscard]] bool store(const AccessPiece& piece, std::byte* memory, const std::byte* from) const noexcept;
+  [[nodiscard]] bool load(const AccessPiece& piece, std::byte* to, const std::byte* memory) const noexcept;
   [[nodiscard]] Answer* take_answer(bool urgent) noexcept;
   Step give(Answer& answer, Caller caller) noexcept;
   network::SendResult give_data(const AccessPiece& wanted, const network::Outgoing& outgoing,

@@ -251,11 +251,12 @@ WEFT_READS_RACILY bool VectoredAccesses::may_name(const Completion& object) cons
   return false;
 }
 
-WEFT_READS_RACILY void VectoredAccesses::forget_object(const Completion& object, Orphans& instead) noexcept {
+WEFT_READS_RACILY void VectoredAccesses::forget_object(const Completion& object,
+                                                       DetachedOperations& instead) noexcept {
   for (std::uint32_t index = 0; index < free_.capacity() && outstanding() != 0; ++index) {
     AccessOptions& options = records_[index].options;
     if (concurrent::racy_read(options.completion) != &object) continue;
-    instead.adopt();
+    instead.add();
     *const_cast<Completion* volatile*>(&options.completion) = &instead;
   }
 }

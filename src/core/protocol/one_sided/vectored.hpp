@@ -21,7 +21,7 @@
 
 namespace weft::core {
 
-class Orphans;
+class DetachedOperations;
 
 class VectoredAccesses {
  public:
@@ -50,7 +50,7 @@ class VectoredAccesses {
   void expire(const Deadlines& deadlines) noexcept;
   /// Vectored accesses that name an object, as AccessRequests::may_name() and forget_object().
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
-  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
   /// The number of vectored accesses of this rank that have not ended.
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);

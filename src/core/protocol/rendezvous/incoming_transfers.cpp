@@ -97,10 +97,11 @@ WEFT_READS_RACILY bool Transfers::may_name(const Completion& object) const noexc
   return false;
 }
 
-WEFT_READS_RACILY void Transfers::forget_object(const Completion& object, Orphans& instead) noexcept {
+WEFT_READS_RACILY void Transfers::forget_object(const Completion& object,
+                                                DetachedOperations& instead) noexcept {
   for (Incoming& incoming : records_) {
     if (!names(incoming, object)) continue;
-    instead.adopt();
+    instead.add();
     *const_cast<Completion* volatile*>(&incoming.completion) = &instead;
   }
 }

@@ -14,7 +14,7 @@
 
 namespace weft::core {
 
-class Orphans;
+class DetachedOperations;
 
 class Transfers {
  public:
@@ -56,7 +56,7 @@ class Transfers {
   /// Returns true when a transfer may signal the object. Any thread.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// The object is being destroyed: receives that name it signal `instead`. Any thread.
-  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
   /// Lists the transfers for an explanation. Any thread.
   void describe(PendingList& list) const noexcept;
 

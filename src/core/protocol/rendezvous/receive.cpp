@@ -32,11 +32,11 @@ bool RendezvousReceiver::read_some(Incoming& incoming) noexcept {
   std::size_t index = part_at(incoming.parts, incoming.read);
   for (int count = 0; count < kPartsPerStep && incoming.read < end; ++count, ++index) {
     const ScatterPart& part = incoming.parts[index];
-    const std::size_t place = incoming.read - part.start;
-    const std::size_t here = std::min<std::size_t>(end - incoming.read, part.size - place);
-    if (place < part.room && here != 0 &&
-        !context_.port->read(incoming.peer, part.address + place,
-                             {part.buffer + place, std::min(here, part.room - place)}))
+    const std::size_t at = incoming.read - part.start;
+    const std::size_t here = std::min<std::size_t>(end - incoming.read, part.size - at);
+    if (at < part.room && here != 0 &&
+        !context_.port->read(incoming.peer, part.address + at,
+                             {part.buffer + at, std::min(here, part.room - at)}))
       return false;
     incoming.read += here;
   }

@@ -98,7 +98,7 @@ bool Rendezvous::may_name(const Completion& object) const noexcept {
   return outstanding() != 0 && (sender_.may_name(object) || receiver_.transfers().may_name(object));
 }
 
-void Rendezvous::forget_object(const Completion& object, Orphans& instead) noexcept {
+void Rendezvous::forget_object(const Completion& object, DetachedOperations& instead) noexcept {
   if (outstanding() == 0) return;
   sender_.forget_object(object, instead);
   receiver_.transfers().forget_object(object, instead);

@@ -23,7 +23,7 @@
 
 namespace weft::core {
 
-class Orphans;
+class DetachedOperations;
 
 class Rendezvous {
  public:
@@ -91,7 +91,7 @@ class Rendezvous {
   /// Returns true when a message in progress may signal the object. Any thread; cheap while there are none.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// The object is being destroyed: sends and receives that name it signal `instead`. Any thread.
-  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
   /// Lists the operations that have not ended, for an explanation. Any thread.
   void describe(PendingList& list) const noexcept;
 

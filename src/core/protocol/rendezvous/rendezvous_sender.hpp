@@ -22,7 +22,7 @@
 
 namespace weft::core {
 
-class Orphans;
+class DetachedOperations;
 
 class RendezvousSender {
  public:
@@ -103,7 +103,7 @@ class RendezvousSender {
   /// Returns true when a message in progress may signal the object. Any thread.
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// The object is being destroyed: messages that name it signal `instead`. Any thread.
-  void forget_object(const Completion& object, Orphans& instead) noexcept;
+  void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
   /// Lists the messages that have not ended, for an explanation. Any thread.
   void describe(PendingList& list) const noexcept;
 

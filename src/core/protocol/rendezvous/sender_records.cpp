@@ -65,10 +65,11 @@ WEFT_READS_RACILY bool RendezvousSender::may_name(const Completion& object) cons
   return false;
 }
 
-WEFT_READS_RACILY void RendezvousSender::forget_object(const Completion& object, Orphans& instead) noexcept {
+WEFT_READS_RACILY void RendezvousSender::forget_object(const Completion& object,
+                                                       DetachedOperations& instead) noexcept {
   for (Request& request : requests_) {
     if (!names(request, object)) continue;
-    instead.adopt();
+    instead.add();
     *const_cast<Completion* volatile*>(&request.completion) = &instead;
   }
 }
