@@ -20,7 +20,7 @@ using bootstrap::relay::FrameLink;
 
 namespace {
 
-constexpr std::size_t kKeptWords = 4096;  // of what an agent has printed
+constexpr std::size_t kMostWords = 4096;  // of what an agent has printed
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
 }  // namespace
@@ -107,7 +107,7 @@ void RemoteJob::read_words(Agent& agent) {
       break;
     }
     agent.words.append(piece.data(), static_cast<std::size_t>(got));
-    if (agent.words.size() > kKeptWords) agent.words.erase(0, agent.words.size() - kKeptWords);
+    if (agent.words.size() > kMostWords) agent.words.erase(0, agent.words.size() - kMostWords);
   }
   note_stage(agent);
   if (!agent.is_joined()) return;

@@ -142,10 +142,10 @@ double run_once(Resource& resource, int threads, double seconds, Tally& total) {
 
 std::vector<ResourceRow> measure_resources(const std::vector<const StudyEngine*>& engines,
                                            const ResourcePlan& plan,
-                                           const std::function<void(const std::string&)>& tell) {
+                                           const std::function<void(const std::string&)>& report) {
   std::vector<ResourceRow> rows;
   const auto measure = [&](const std::string& name, int threads, Resource& resource) {
-    tell(fmt::format("{}, {} thread{}", name, threads, threads == 1 ? "" : "s"));
+    report(fmt::format("{}, {} thread{}", name, threads, threads == 1 ? "" : "s"));
     Tally total;
     run_once(resource, threads, plan.seconds / 4, total);  // warms up
     total = {};

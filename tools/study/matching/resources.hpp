@@ -17,9 +17,9 @@ struct ResourcePlan {
 };
 
 /// Matching engines, a completion queue and a packet pool: each thread puts something in and takes something
-/// out, again and again. `tell` is called before each measurement with its name.
-[[nodiscard]] std::vector<ResourceRow> measure_resources(const std::vector<const StudyEngine*>& engines,
-                                                         const ResourcePlan& plan,
-                                                         const std::function<void(const std::string&)>& tell);
+/// out, again and again. `report` is called before each measurement with its name.
+[[nodiscard]] std::vector<ResourceRow> measure_resources(
+    const std::vector<const StudyEngine*>& engines, const ResourcePlan& plan,
+    const std::function<void(const std::string&)>& report);
 
 }  // namespace weft::tools::study

@@ -90,7 +90,7 @@ class SoakThread {
 
 }  // namespace
 
-SoakRow soak(const StudyEngine& kind, const SoakPlan& plan, const std::function<void(double)>& tell) {
+SoakRow soak(const StudyEngine& kind, const SoakPlan& plan, const std::function<void(double)>& report) {
   OfflineMatchingEngine engine(offline_options(
       kind, 2 * kKeys * kMostAhead * static_cast<std::uint64_t>(plan.threads), plan.threads, false));
   std::atomic<std::uint64_t> done{0};
@@ -114,7 +114,7 @@ SoakRow soak(const StudyEngine& kind, const SoakPlan& plan, const std::function<
     });
   while (running.load() != 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    tell(static_cast<double>(done.load()) / static_cast<double>(plan.messages));
+    report(static_cast<double>(done.load()) / static_cast<double>(plan.messages));
   }
   threads.clear();  // joins
   if (failure) {

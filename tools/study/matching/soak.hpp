@@ -17,8 +17,8 @@ struct SoakPlan {
 
 /// Threads post receives and let messages arrive, in orders that the seed decides, each with keys of its own.
 /// Throws weft::Error when a message is lost, matched twice, or matched with another receive than the one of
-/// its number under its key. `tell` is called now and then with the share that is done, 0 to 1.
+/// its number under its key. `report` is called now and then with the share that is done, 0 to 1.
 [[nodiscard]] SoakRow soak(const StudyEngine& engine, const SoakPlan& plan,
-                           const std::function<void(double)>& tell);
+                           const std::function<void(double)>& report);
 
 }  // namespace weft::tools::study

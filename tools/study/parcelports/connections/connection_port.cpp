@@ -153,7 +153,7 @@ class ConnectionPort final : public Parcelport, private HeaderReceiver {
       context_.receiver->arrived(std::move(copied));
     }
     if (transport_->tag_policy() == TagPolicy::provider)
-      SendConnection::tell(context_, fields.source, HeaderMessage::kRelease, fields.number, 0, worker);
+      SendConnection::send_notice(context_, fields.source, HeaderMessage::kRelease, fields.number, 0, worker);
   }
 
   void on_failure(int rank) override { context_.receiver->failed(rank); }

@@ -16,7 +16,7 @@ namespace weft::parcel::ports {
 struct HeaderMessage {
   enum Kind : std::uint16_t {
     kParcels = 1,
-    kFinished = 2,  ///< only tells `finished`
+    kFinished = 2,  ///< only carries `finished`
     kRelease = 3,   ///< gives the tag `number` back
   };
   enum Flags : std::uint16_t { kHasHead = 1, kHasSizes = 2 };

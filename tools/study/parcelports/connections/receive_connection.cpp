@@ -137,10 +137,10 @@ void ReceiveConnection::finish(unsigned worker) {
     context.receiver->arrived(std::move(message_));
   delete this;
   if (context.transport.tag_policy() == TagPolicy::provider)
-    SendConnection::tell(context, source, HeaderMessage::kRelease, number, 0, worker);
+    SendConnection::send_notice(context, source, HeaderMessage::kRelease, number, 0, worker);
   context.tags.finish(source, number);
   if (const auto updates = context.tags.updates_for(source))
-    SendConnection::tell(context, source, HeaderMessage::kFinished, 0, *updates, worker);
+    SendConnection::send_notice(context, source, HeaderMessage::kFinished, 0, *updates, worker);
 }
 
 }  // namespace weft::parcel::ports

@@ -53,8 +53,8 @@ bool SendConnection::begin(SendConnection* connection, std::unique_ptr<OutgoingM
   return true;
 }
 
-void SendConnection::tell(ConnectionContext& context, int peer, std::uint16_t kind, std::uint64_t number,
-                          std::uint64_t finished, unsigned worker) {
+void SendConnection::send_notice(ConnectionContext& context, int peer, std::uint16_t kind,
+                                 std::uint64_t number, std::uint64_t finished, unsigned worker) {
   auto* const connection = new SendConnection(context, peer);
   connection->kind_ = kind;
   connection->number_ = number;
@@ -127,7 +127,7 @@ bool SendConnection::resume(unsigned worker) {
   if (header_ == HeaderPart::message) {
     // The post may end in another thread, which then goes on, before it has returned here.
     header_ = HeaderPart::sent;
-    const std::uint64_t told = finished_;
+    const std::uint64_t reported = finished_;
     ConnectionContext& context = context_;
     const int peer = peer_;
     const Posted posted = context_.transport.send_header(peer_, *this, header_size_, worker);
@@ -135,7 +135,7 @@ bool SendConnection::resume(unsigned worker) {
       header_ = HeaderPart::message;
       return false;
     }
-    context.tags.told(peer, told);
+    context.tags.set_reported(peer, reported);
     if (posted == Posted::pending) return true;
   }
   while (!has_failed_ && next_piece_ < pieces_.size()) {

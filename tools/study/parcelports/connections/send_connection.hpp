@@ -26,9 +26,9 @@ class SendConnection final : public Poster {
   /// Sends a message; false: push-back, and `message` stays.
   [[nodiscard]] static bool try_send(ConnectionContext& context, std::unique_ptr<OutgoingMessage>& message,
                                      unsigned worker);
-  /// Sends a header that only tells something. It is tried until it is accepted.
-  static void tell(ConnectionContext& context, int peer, std::uint16_t kind, std::uint64_t number,
-                   std::uint64_t finished, unsigned worker);
+  /// Sends a header without a message. It is tried until it is accepted.
+  static void send_notice(ConnectionContext& context, int peer, std::uint16_t kind, std::uint64_t number,
+                          std::uint64_t finished, unsigned worker);
 
   void ended(bool is_ok, unsigned worker) override;
   /// Goes on with what is next. False: push-back; whoever has called keeps the connection and tries again.

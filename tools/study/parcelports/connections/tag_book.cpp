@@ -89,17 +89,17 @@ std::uint64_t TagBook::finished_of(int source) const noexcept {
 std::optional<std::uint64_t> TagBook::updates_for(int source) noexcept {
   if (policy_ != TagPolicy::window) return {};
   Peer& at = of(source);
-  std::uint64_t told = at.told.load(std::memory_order_relaxed);
+  std::uint64_t reported = at.reported.load(std::memory_order_relaxed);
   const std::uint64_t finished = at.finished.load(std::memory_order_relaxed);
-  if (finished - told < (tags_ + 3) / 4) return {};
-  if (!at.told.compare_exchange_strong(told, finished, std::memory_order_relaxed)) return {};
+  if (finished - reported < (tags_ + 3) / 4) return {};
+  if (!at.reported.compare_exchange_strong(reported, finished, std::memory_order_relaxed)) return {};
   return finished;
 }
 
-void TagBook::told(int source, std::uint64_t count) noexcept {
+void TagBook::set_reported(int source, std::uint64_t count) noexcept {
   Peer& at = of(source);
-  std::uint64_t told = at.told.load(std::memory_order_relaxed);
-  while (told < count && !at.told.compare_exchange_weak(told, count, std::memory_order_relaxed)) {
+  std::uint64_t reported = at.reported.load(std::memory_order_relaxed);
+  while (reported < count && !at.reported.compare_exchange_weak(reported, count, std::memory_order_relaxed)) {
   }
 }
 

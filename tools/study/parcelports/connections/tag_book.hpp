@@ -37,20 +37,21 @@ class TagBook {
   void finish(int source, std::uint64_t number);
   /// How many numbers of `source` are finished without a gap.
   [[nodiscard]] std::uint64_t finished_of(int source) const noexcept;
-  /// As finished_of(), when the source would soon lack numbers if it was not told; it counts as told.
+  /// As finished_of(), when the source would soon lack numbers if nothing was reported to it; it counts as
+  /// reported.
   [[nodiscard]] std::optional<std::uint64_t> updates_for(int source) noexcept;
-  /// `source` has been told of `count`, by a header that went there anyway.
-  void told(int source, std::uint64_t count) noexcept;
+  /// `count` has been reported to `source`, by a header that went there anyway.
+  void set_reported(int source, std::uint64_t count) noexcept;
 
  private:
   struct Peer {
     std::atomic<std::uint64_t> next{0};          // the number of the next message to the peer
-    std::atomic<std::uint64_t> has_finished{0};  // what the peer has told
+    std::atomic<std::uint64_t> has_finished{0};  // what the peer has reported
     std::mutex mutex;                            // of the two below
     std::vector<bool> has_begun;                 // by number modulo the tags
     std::vector<bool> is_finished;
     std::atomic<std::uint64_t> finished{0};  // the peer's numbers, without a gap
-    std::atomic<std::uint64_t> told{0};
+    std::atomic<std::uint64_t> reported{0};
   };
   [[nodiscard]] Peer& of(int rank) const noexcept { return *peers_[static_cast<std::size_t>(rank)]; }
 

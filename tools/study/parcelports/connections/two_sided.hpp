@@ -80,7 +80,7 @@ class TwoSided {
   [[nodiscard]] virtual bool has_dynamic_headers() const noexcept { return true; }
 
   virtual void start(HeaderReceiver& headers, unsigned workers) = 0;
-  /// Ends what start() has begun. No post is under way; headers that only tell something may be.
+  /// Ends what start() has begun. No post is under way; headers without a message may be.
   virtual void stop() = 0;
 
   /// Room for a header of `size` bytes, kept in poster.state; empty: push-back.

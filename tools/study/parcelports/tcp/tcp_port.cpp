@@ -48,8 +48,8 @@ class TcpPort final : public Parcelport, private tcp::PortParts {
     return is_known_failed(rank) || runtime_->has_failed(rank);
   }
 
-  void start(Receiver& told, unsigned) override {
-    receiver = &told;
+  void start(Receiver& taker, unsigned) override {
+    receiver = &taker;
     reader_.start();
   }
 
