@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "parcel/devices/port_devices.hpp"
-#include "parcel/ports/weft/kept_messages.hpp"
 #include "parcel/ports/weft/packed_message.hpp"
+#include "parcel/ports/weft/retained_messages.hpp"
 
 namespace weft::parcel {
 
@@ -69,7 +69,7 @@ class WeftPort final : public Parcelport {
     });
     devices_.stop();
     arrivals().withdraw();
-    kept_->move_out();
+    retained_->move_out();
     receiver_ = nullptr;
   }
 
@@ -293,13 +293,13 @@ class WeftPort final : public Parcelport {
     auto whole = std::make_unique<IncomingMessage>();
     whole->source = message.peer();
     if (const char* const wrong = unpack(message.bytes(), *whole)) return drop(message, wrong);
-    MessageToKeep keeper(kept_);
+    MessageToRetain keeper(retained_);
     whole->keeper = &keeper;
     if (!receiver_->place(*whole)) return;
     for (std::size_t index = 0; index < whole->landings.size(); ++index)
       if (const MutableBytes landing = whole->landings[index]; !landing.empty())
         std::memcpy(landing.data(), whole->chunk_addresses[index], landing.size());
-    keeper.keep_in(message);
+    keeper.retain_in(message);
     whole->keeper = nullptr;
     receiver_->arrived(std::move(whole));
   }
@@ -360,7 +360,7 @@ class WeftPort final : public Parcelport {
   };
 
   PortDevices devices_;
-  const std::shared_ptr<KeptMessages> kept_ = std::make_shared<KeptMessages>();
+  const std::shared_ptr<RetainedMessages> retained_ = std::make_shared<RetainedMessages>();
   const std::size_t packet_bytes_;
   Receiver* receiver_ = nullptr;
   RemoteCompletion remote_;

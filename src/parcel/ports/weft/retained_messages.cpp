@@ -1,4 +1,4 @@
-#include "parcel/ports/weft/kept_messages.hpp"
+#include "parcel/ports/weft/retained_messages.hpp"
 
 #include <cstdint>
 #include <cstring>
@@ -6,21 +6,21 @@
 
 namespace weft::parcel {
 
-struct KeptMessages::Part final : detail::ArrayBlock {
-  Kept* message = nullptr;
+struct RetainedMessages::Part final : detail::ArrayBlock {
+  Retained* message = nullptr;
   Part* next = nullptr;
 };
 
 /// Everything with the mutex of all.
-struct KeptMessages::Kept {
-  std::shared_ptr<KeptMessages> all;
+struct RetainedMessages::Retained {
+  std::shared_ptr<RetainedMessages> all;
   weft::Message message;
   detail::ArrayMemory copy;  // instead of the message
   Part* parts = nullptr;
-  bool is_held = true;  // by MessageToKeep
+  bool is_held = true;  // by MessageToRetain
   bool is_listed = false;
-  Kept* before = nullptr;
-  Kept* behind = nullptr;
+  Retained* before = nullptr;
+  Retained* behind = nullptr;
 
   void unlist() noexcept {
     if (!is_listed) return;
@@ -42,74 +42,74 @@ struct KeptMessages::Kept {
   }
 };
 
-void KeptMessages::release(detail::ArrayBlock& block) noexcept {
+void RetainedMessages::release(detail::ArrayBlock& block) noexcept {
   auto* const part = static_cast<Part*>(&block);
-  Kept* kept = part->message;
+  Retained* retained = part->message;
   {
-    const std::lock_guard lock(kept->all->mutex_);
-    Part** at = &kept->parts;
+    const std::lock_guard lock(retained->all->mutex_);
+    Part** at = &retained->parts;
     while (*at != part) at = &(*at)->next;
     *at = part->next;
-    if (kept->parts != nullptr || kept->is_held)
-      kept = nullptr;
+    if (retained->parts != nullptr || retained->is_held)
+      retained = nullptr;
     else
-      kept->unlist();
+      retained->unlist();
   }
   delete part;
-  delete kept;  // gives the packet back
+  delete retained;  // gives the packet back
 }
 
-void KeptMessages::move_out() noexcept {
+void RetainedMessages::move_out() noexcept {
   const std::lock_guard lock(mutex_);
   while (first_ != nullptr) {
-    Kept& kept = *first_;
-    kept.unlist();
-    kept.copy_as_at(kept.message.data());
+    Retained& retained = *first_;
+    retained.unlist();
+    retained.copy_as_at(retained.message.data());
   }
 }
 
-detail::ArrayBlock* MessageToKeep::keep(const std::byte* at) {
-  if (kept_ == nullptr) {
-    kept_ = new KeptMessages::Kept;
-    kept_->all = all_;
+detail::ArrayBlock* MessageToRetain::keep(const std::byte* at) {
+  if (retained_ == nullptr) {
+    retained_ = new RetainedMessages::Retained;
+    retained_->all = all_;
   }
-  auto* const part = new KeptMessages::Part;
+  auto* const part = new RetainedMessages::Part;
   part->data = const_cast<std::byte*>(at);
-  part->release = &KeptMessages::release;
-  part->message = kept_;
+  part->release = &RetainedMessages::release;
+  part->message = retained_;
   const std::lock_guard lock(all_->mutex_);
-  part->next = std::exchange(kept_->parts, part);
+  part->next = std::exchange(retained_->parts, part);
   return part;
 }
 
-void MessageToKeep::keep_in(weft::Message& message) {
-  if (kept_ == nullptr) return;
+void MessageToRetain::retain_in(weft::Message& message) {
+  if (retained_ == nullptr) return;
   const std::byte* const before = message.data();
   weft::Message taken = message.take();
   const std::lock_guard lock(all_->mutex_);
-  kept_->message = std::move(taken);
-  const std::ptrdiff_t distance = kept_->message.data() - before;
+  retained_->message = std::move(taken);
+  const std::ptrdiff_t distance = retained_->message.data() - before;
   if (distance % static_cast<std::ptrdiff_t>(detail::kArrayAlignment) != 0) {
     // Copied, or within the message itself, where elements may not be aligned.
-    kept_->copy_as_at(before);
+    retained_->copy_as_at(before);
     return;
   }
-  kept_->move_by(distance);
-  kept_->behind = all_->first_;
-  if (all_->first_ != nullptr) all_->first_->before = kept_;
-  all_->first_ = kept_;
-  kept_->is_listed = true;
+  retained_->move_by(distance);
+  retained_->behind = all_->first_;
+  if (all_->first_ != nullptr) all_->first_->before = retained_;
+  all_->first_ = retained_;
+  retained_->is_listed = true;
 }
 
-MessageToKeep::~MessageToKeep() {
-  if (kept_ == nullptr) return;
+MessageToRetain::~MessageToRetain() {
+  if (retained_ == nullptr) return;
   {
     const std::lock_guard lock(all_->mutex_);
-    kept_->is_held = false;
-    if (kept_->parts != nullptr) return;
-    kept_->unlist();
+    retained_->is_held = false;
+    if (retained_->parts != nullptr) return;
+    retained_->unlist();
   }
-  delete kept_;
+  delete retained_;
 }
 
 }  // namespace weft::parcel
