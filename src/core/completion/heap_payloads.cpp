@@ -14,33 +14,33 @@ namespace weft::detail {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kSmallestKept = std::size_t{32} << 10;
-constexpr std::size_t kKeptBytes = std::size_t{32} << 20;  // bytes of unused buffers
-constexpr std::size_t kKeptBuffers = 64;
+constexpr std::size_t kSmallestCached = std::size_t{32} << 10;
+constexpr std::size_t kCachedBytes = std::size_t{32} << 20;  // bytes of unused buffers
+constexpr std::size_t kCachedBuffers = 64;
 // From this size on, the available memory is checked first: where the kernel overcommits memory, a process
 // that writes into missing memory is killed.
 constexpr std::size_t kChecked = std::size_t{1} << 30;
 
-/// The heap, with some buffers kept: malloc returns large blocks to the kernel at once, and the page faults
+/// The heap, with some buffers cached: malloc returns large blocks to the kernel at once, and the page faults
 /// of a fresh one cost more than the transfer into it (1 MiB messages: 5 GB/s fresh, 20 GB/s reused).
 class HeapPayloads final : public PayloadOwner {
  public:
   std::byte* allocate(std::size_t size) noexcept override {
     const std::size_t room = room_for(size);
     if (room >= kChecked && refusal(room) != nullptr) return nullptr;
-    if (room <= kKeptBytes && room >= kSmallestKept) {
+    if (room <= kCachedBytes && room >= kSmallestCached) {
       const std::unique_lock lock(mutex_, std::try_to_lock);
       for (std::size_t index = lock.owns_lock() ? count_ : 0; index-- > 0;) {
-        if (kept_[index].room != room) continue;
-        std::byte* data = kept_[index].data;
-        kept_[index] = kept_[--count_];
+        if (cached_[index].room != room) continue;
+        std::byte* data = cached_[index].data;
+        cached_[index] = cached_[--count_];
         bytes_ -= room;
         return data;
       }
     }
     std::byte* const fresh = allocate_fresh(room);
-    if (fresh != nullptr || room < kSmallestKept) return fresh;
-    give_up_kept();
+    if (fresh != nullptr || room < kSmallestCached) return fresh;
+    release_cached();
     return allocate_fresh(room);
   }
 
@@ -61,10 +61,10 @@ class HeapPayloads final : public PayloadOwner {
 
   void release(std::byte* data, std::size_t size, std::uint64_t) noexcept override {
     const std::size_t room = room_for(size);
-    if (room <= kKeptBytes && room >= kSmallestKept) {
+    if (room <= kCachedBytes && room >= kSmallestCached) {
       const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (lock.owns_lock() && count_ < kKeptBuffers && bytes_ + room <= kKeptBytes) {
-        kept_[count_++] = {data, room};
+      if (lock.owns_lock() && count_ < kCachedBuffers && bytes_ + room <= kCachedBytes) {
+        cached_[count_++] = {data, room};
         bytes_ += room;
         return;
       }
@@ -72,10 +72,10 @@ class HeapPayloads final : public PayloadOwner {
     ::operator delete (data, std::align_val_t{kAlignment});
   }
 
-  ~HeapPayloads() { free_kept(); }
+  ~HeapPayloads() { free_cached(); }
 
  private:
-  struct Kept {
+  struct Cached {
     std::byte* data;
     std::size_t room;
   };
@@ -88,23 +88,23 @@ class HeapPayloads final : public PayloadOwner {
     return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur
                                                                                  : ~std::uint64_t{0};
   }
-  /// Frees the kept buffers: they must not take memory that the next message lacks.
-  void give_up_kept() noexcept {
+  /// Frees the cached buffers: they must not take memory that the next message lacks.
+  void release_cached() noexcept {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return;
-    free_kept();
+    free_cached();
     count_ = 0;
     bytes_ = 0;
   }
-  void free_kept() noexcept {
+  void free_cached() noexcept {
     for (std::size_t index = 0; index < count_; ++index)
-      ::operator delete (kept_[index].data, std::align_val_t{kAlignment});
+      ::operator delete (cached_[index].data, std::align_val_t{kAlignment});
   }
 
   /// Rounds up to one of eight sizes between powers of two, so that messages of about the same size use the
   /// same buffers.
   static std::size_t room_for(std::size_t size) noexcept {
-    if (size < kSmallestKept || size > kKeptBytes) return size;
+    if (size < kSmallestCached || size > kCachedBytes) return size;
     const std::size_t step = std::bit_floor(size) / 8;
     return (size + step - 1) / step * step;
   }
@@ -112,7 +112,7 @@ class HeapPayloads final : public PayloadOwner {
   std::mutex mutex_;  // only tried
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
-  Kept kept_[kKeptBuffers] = {};
+  Cached cached_[kCachedBuffers] = {};
 };
 
 }  // namespace

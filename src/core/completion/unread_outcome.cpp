@@ -13,8 +13,8 @@ namespace weft::detail {
 
 namespace {
 
-constexpr std::uint32_t kTold = 8;  // lines of a process
-constinit std::atomic<std::uint32_t> told{0};
+constexpr std::uint32_t kReported = 8;  // lines of a process
+constinit std::atomic<std::uint32_t> reported{0};
 
 const char* name_of(Operation operation) noexcept {
   switch (operation) {
@@ -44,13 +44,13 @@ const char* name_of(Operation operation) noexcept {
 
 }  // namespace
 
-void tell_unread_outcomes_anew() noexcept { told.store(0, std::memory_order_relaxed); }
+void report_unread_outcomes_anew() noexcept { reported.store(0, std::memory_order_relaxed); }
 
 void tell_unread_outcome(std::uint64_t kind, std::size_t size, std::uint64_t cookie) noexcept {
-  const std::uint32_t number = told.fetch_add(1, std::memory_order_relaxed);
-  if (number > kTold) return;
+  const std::uint32_t number = reported.fetch_add(1, std::memory_order_relaxed);
+  if (number > kReported) return;
   const base::Log log;
-  if (number == kTold) return log.warn("further outcomes that nobody has read are not told");
+  if (number == kReported) return log.warn("further outcomes that nobody has read are not reported");
   const Operation operation = MessageAccess::operation_of(kind);
   const Outcome outcome = MessageAccess::outcome_of(kind);
   const auto peer = static_cast<std::int32_t>(kind);

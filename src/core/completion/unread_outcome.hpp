@@ -4,6 +4,6 @@
 namespace weft::detail {
 
 /// The process has told of none so far. For tests, of which several run in one process.
-void tell_unread_outcomes_anew() noexcept;
+void report_unread_outcomes_anew() noexcept;
 
 }  // namespace weft::detail

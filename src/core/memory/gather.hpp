@@ -35,7 +35,7 @@ class GatherList {
   }
   void clear() noexcept {
     count_ = 0;
-    if (capacity_ > kKept) {
+    if (capacity_ > kMostRetained) {
       memory_.reset();
       capacity_ = 0;
     }
@@ -75,7 +75,7 @@ class GatherList {
   }
 
  private:
-  static constexpr std::size_t kKept = std::size_t{64} << 10;  // the memory of larger lists is freed
+  static constexpr std::size_t kMostRetained = std::size_t{64} << 10;  // the memory of larger lists is freed
 
   [[nodiscard]] std::byte* reserve(std::size_t size) noexcept {
     if (size > capacity_ || memory_ == nullptr) {

@@ -32,7 +32,7 @@ PeerFailures::PeerFailures(bootstrap::Bootstrap& bootstrap, network::Network& ne
       order_(new std::atomic<int>[static_cast<std::size_t>(bootstrap.size())]()),
       left_order_(new std::atomic<int>[static_cast<std::size_t>(bootstrap.size())]()) {}
 
-bool PeerFailures::is_told() const noexcept { return word_ != &kNobodyGone; }
+bool PeerFailures::are_reported() const noexcept { return word_ != &kNobodyGone; }
 
 bool PeerFailures::knows(int rank) const noexcept {
   return network_.failures() != nullptr ? network_.has_failed(rank) : bootstrap_.has_failed(rank);
@@ -66,32 +66,32 @@ bool PeerFailures::update() noexcept {
     if (has_failed) append(count_, order_.get(), rank);
     network_.peer_departed(rank);
     if (!has_failed) continue;
-    tell();
+    notify_watchers();
   }
   return true;
 }
 
 /// Signals the watchers that have not been notified of every failure. Watchers that are added inside a signal
 /// are notified by the running loop: a chain of them needs no stack. Called with the lock.
-void PeerFailures::tell() noexcept {
-  if (is_telling_) return;
-  is_telling_ = true;
+void PeerFailures::notify_watchers() noexcept {
+  if (is_notifying_) return;
+  is_notifying_ = true;
   const SignalScope scope;
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
     // By index: a watcher may change the list.
     for (std::size_t index = 0; index < watchers_.size(); ++index) {
-      if (watchers_[index].told >= count()) continue;
+      if (watchers_[index].notified >= count()) continue;
       goes_on = true;
       Message message;
-      detail::MessageAccess::set_view(message, Operation::peer_failure, at(watchers_[index].told++), 0,
+      detail::MessageAccess::set_view(message, Operation::peer_failure, at(watchers_[index].notified++), 0,
                                       nullptr, 0, nullptr, 0);
       detail::MessageAccess::set_outcome(message, Outcome::peer_failed);
       detail::MessageAccess::excuse_outcome(message);  // the operation says as much
       watchers_[index].completion->signal(message);
     }
   }
-  is_telling_ = false;
+  is_notifying_ = false;
 }
 
 void PeerFailures::show_watchers() noexcept {
@@ -105,7 +105,7 @@ void PeerFailures::watch(Completion& completion) {
   const std::lock_guard lock(mutex_);
   watchers_.push_back({&completion, 0});
   show_watchers();
-  tell();
+  notify_watchers();
 }
 
 void PeerFailures::unwatch(Completion& completion) noexcept {

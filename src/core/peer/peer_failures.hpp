@@ -28,7 +28,7 @@ class PeerFailures {
   [[nodiscard]] const std::atomic<std::uint32_t>& word() const noexcept { return *word_; }
 
   /// Returns true when the network or the launcher of the job reports ranks that leave.
-  [[nodiscard]] bool is_told() const noexcept;
+  [[nodiscard]] bool are_reported() const noexcept;
   /// Finds the ranks that have left since the last call, informs the network, and signals the watchers.
   /// Returns false when another thread is doing that.
   bool update() noexcept;
@@ -85,10 +85,10 @@ class PeerFailures {
   [[nodiscard]] bool has_left(int rank) const noexcept;
   struct Watcher {
     Completion* completion;
-    std::size_t told;  // number of failures that it was notified of
+    std::size_t notified;  // number of failures that it was notified of
   };
 
-  void tell() noexcept;
+  void notify_watchers() noexcept;
   void show_watchers() noexcept;
 
   bootstrap::Bootstrap& bootstrap_;
@@ -105,7 +105,7 @@ class PeerFailures {
   // Recursive, because a watcher may add or remove watchers. Only tried where messages move.
   std::recursive_mutex mutex_;
   std::vector<Watcher> watchers_;
-  bool is_telling_ = false;
+  bool is_notifying_ = false;
   // The first watchers, for may_name().
   std::array<std::atomic<const Completion*>, 4> known_{};
   std::atomic<std::size_t> watching_{0};

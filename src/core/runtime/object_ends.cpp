@@ -126,7 +126,7 @@ void ObjectEnds::report_detached(std::unique_ptr<core::DetachedOperations> detac
 
 void ObjectEnds::destroy_at_end(std::unique_ptr<Completion> completion) noexcept {
   const std::lock_guard lock(mutex_);
-  kept_completions_.push_back(std::move(completion));
+  retained_completions_.push_back(std::move(completion));
 }
 
 }  // namespace weft::detail

@@ -38,7 +38,7 @@ class ObjectEnds final : private core::OperationOwner {
 
   RuntimeState& runtime_;
   std::mutex mutex_;  // guards the member below
-  std::vector<std::unique_ptr<Completion>> kept_completions_;
+  std::vector<std::unique_ptr<Completion>> retained_completions_;
 };
 
 }  // namespace weft::detail

@@ -27,7 +27,7 @@ DeviceFailures::DeviceFailures(detail::RuntimeState& runtime, const Context& con
       working_(working),
       word_(&runtime.failures().word()),
       buried_(new std::atomic<bool>[static_cast<std::size_t>(runtime.size())]()) {
-  if (!runtime.failures().is_told()) expect_nothing_of_peers();
+  if (!runtime.failures().are_reported()) expect_nothing_of_peers();
 }
 
 void DeviceFailures::check(Caller caller) noexcept {

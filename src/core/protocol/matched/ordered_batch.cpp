@@ -19,7 +19,7 @@ namespace {
 // the number of bytes that are copied meanwhile is bounded as well.
 constexpr std::uint32_t kMostInOneHold = 32;
 constexpr std::size_t kBytesInOneHold = kMostInOneHold * detail::kSlotPayload;
-constexpr std::uint32_t kKeptTogether = 8;  // messages that take their credits at once
+constexpr std::uint32_t kMostTogether = 8;  // messages that take their credits at once
 
 /// The message at the head of a batch has matched a receive whose completion object only counts; matches
 /// those that follow it with its tag and do likewise, and signals the completion object. Returns the number
@@ -79,14 +79,14 @@ template <class Locking, class Batch>
   const auto peer = static_cast<std::uint32_t>(batch.peer());
   CreditLedger& ledger = returns_.ledger(MessageClass::normal);
   std::uint64_t tag = 0;
-  const std::uint32_t most = batch.peek_ahead(kKeptTogether - 1, tag) ? kKeptTogether : 1;
+  const std::uint32_t most = batch.peek_ahead(kMostTogether - 1, tag) ? kMostTogether : 1;
   if (!ledger.admit(batch.peer(), first.device, most)) [[unlikely]]
     return 0;
   const UnexpectedSends sends{engine, ledger, batch.peer(), first.device, size};
   const MatchingContexts* const contexts = engine.contexts();
   MatchTrailer next = first;
-  std::uint32_t kept = 0;
-  for (const std::byte* payload = nullptr; kept < most && batch.peek_alike(tag, payload); ++kept) {
+  std::uint32_t stored = 0;
+  for (const std::byte* payload = nullptr; stored < most && batch.peek_alike(tag, payload); ++stored) {
     if (std::memcmp(payload + size, &next, sizeof next) != 0) [[unlikely]]
       break;
     if (contexts != nullptr && contexts->gone().may_have(context_of(tag))) [[unlikely]]
@@ -100,8 +100,8 @@ template <class Locking, class Batch>
     batch.fetch_ahead();
     batch.advance();
   }
-  if (kept != most) ledger.forget(batch.peer(), first.device, most - kept);
-  return kept;
+  if (stored != most) ledger.forget(batch.peer(), first.device, most - stored);
+  return stored;
 }
 
 /// Handles the messages of a batch that are for the same ordered engine as its first. Returns false when one
@@ -156,12 +156,12 @@ bool OrderedArrivals::on_sends(Batch& all, detail::PayloadLender* lender, networ
     }
     if (record == nullptr) [[unlikely]] {
       all.resume_behind(batch);
-      const std::uint32_t kept = engine->is_serial()
-                                     ? store_unexpected<detail::NoLock>(all, bits, *engine, *stream)
-                                     : store_unexpected<detail::TryLock>(all, bits, *engine, *stream);
+      const std::uint32_t stored = engine->is_serial()
+                                       ? store_unexpected<detail::NoLock>(all, bits, *engine, *stream)
+                                       : store_unexpected<detail::TryLock>(all, bits, *engine, *stream);
       batch.resume_behind(all);
       order.leave(hold);
-      if (kept != 0) continue;
+      if (stored != 0) continue;
       Message arrival;
       detail::MessageAccess::set_view(arrival, Operation::active_message, peer, tag, payload.data(),
                                       payload.size(), lender, 0);

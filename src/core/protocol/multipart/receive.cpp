@@ -117,11 +117,11 @@ struct MultipartMessages::Arrival final : detail::PartsOwner {
   std::byte* allocate(std::size_t) noexcept override { return nullptr; }
   /// Called when the receiver destroys the message.
   void release(std::byte*, std::size_t, std::uint64_t) noexcept override {
-    const bool is_told = state != State::ended && home.visit([this](MultipartMessages& device) {
+    const bool is_added = state != State::ended && home.visit([this](MultipartMessages& device) {
       state = State::dropped;
       device.add_decided(*this);
     });
-    if (!is_told) free(*this);
+    if (!is_added) free(*this);
   }
 
  private:

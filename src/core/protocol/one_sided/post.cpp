@@ -26,8 +26,8 @@ namespace {
 }
 
 /// Apart, so that chains of posts which end at once need no stack for its text.
-[[gnu::cold, gnu::noinline]] void tell_unreached(const base::Log& log, const RemoteRegion& region,
-                                                 bool is_native) noexcept {
+[[gnu::cold, gnu::noinline]] void log_unreached(const base::Log& log, const RemoteRegion& region,
+                                                bool is_native) noexcept {
   log.error(std::string(is_native ? "atomic operations of devices are all that there are, but this network"
                                   : "attribute one_sided is direct, but this network") +
             " does not reach region " + std::to_string(region.index) + " of rank " +
@@ -66,7 +66,7 @@ Status OneSided::attempt(const Access& access, const Origin& origin) noexcept {
     if (is_reached) return status;
   }
   if (context_.access_path == AccessPath::direct || is_native) {
-    tell_unreached(context_.log, access.where.region, is_native);
+    log_unreached(context_.log, access.where.region, is_native);
     return requests_.finish_in_post(*request, Outcome::refused);
   }
   if (origin.waits_for_room) return give_up(*request, origin, Reason::backlog);

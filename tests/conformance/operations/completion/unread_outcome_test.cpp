@@ -19,7 +19,7 @@ class UnreadOutcome : public testing::Test {
  protected:
   using Use = std::function<void(std::uint64_t tag)>;
 
-  void SetUp() override { detail::tell_unread_outcomes_anew(); }
+  void SetUp() override { detail::report_unread_outcomes_anew(); }
 
   /// What is told meanwhile.
   std::string told_of(const Use& use) {
