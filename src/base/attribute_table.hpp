@@ -218,7 +218,7 @@ inline constexpr std::array kAttributeTable = {
   AttributeRow{.id = Attribute::remote_network, .name = "remote_network", .type = AttributeType::choice, .default_value = "tcp",
     .choices = "tcp|ofi|ibv", .help = "network mixed: what carries messages between hosts"},
   AttributeRow{.id = Attribute::staging, .name = "staging", .type = AttributeType::boolean, .default_value = "yes",
-    .help = "networks tcp, ofi and ibv: whether small messages that follow one another to a peer wait for the next progress, or for a frame (8 KiB; ibv: a packet), to leave together; no: each leaves at once"},
+    .help = "networks tcp, ofi and ibv: whether small messages that follow one another to a peer wait for the next progress, or for a frame (tcp: a packet; ofi: 8 KiB; ibv: a packet), to leave together; no: each leaves at once"},
   AttributeRow{.id = Attribute::log, .name = "log", .type = AttributeType::text, .default_value = "warn",
     .help = "least important messages that are written to standard error: error, warn, info, debug or trace; and exceptions for modules, like info,shm=debug"},
   AttributeRow{.id = Attribute::counters, .name = "counters", .type = AttributeType::choice, .default_value = "off",

@@ -19,10 +19,11 @@ SendResult SessionDevice::approach(int peer, std::uint8_t device) noexcept {
   return context_.shared.peers.has_left(peer) ? SendResult::peer_left : SendResult::not_ready;
 }
 
-/// `stageable`: the payload when it may be copied into a frame, else null.
-template <class Transmit>
-SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageable,
-                                 const Transmit& transmit) noexcept {
+/// `stageable`: the payload when it may be copied into a frame, else null; `staged` is called when it has
+/// been.
+template <class Transmit, class Staged>
+SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageable, const Transmit& transmit,
+                                 const Staged& staged) noexcept {
   Link* link = links_.find(outgoing.peer, outgoing.device);
   // Pairs with the release in open_if_both_spoke().
   if (link == nullptr || !link->open.load(std::memory_order_acquire)) [[unlikely]] {
@@ -44,8 +45,10 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
     if (admitted != SendResult::sent) return refuse(admitted);
   }
   if (stageable != nullptr && staging_.may_stage(*link, outgoing, stageable->size()) &&
-      staging_.stage(*link, outgoing, *stageable))
+      staging_.stage(*link, outgoing, *stageable)) {
+    staged();
     return SendResult::sent;
+  }
   // What has been staged in this class before leaves first.
   if (link->staged.frame != nullptr && link->staged.traffic == outgoing.traffic && !staging_.flush(*link)) {
     drive();
@@ -76,16 +79,20 @@ SendResult SessionDevice::submit(const Outgoing& outgoing, const Bytes* stageabl
 }
 
 SendResult SessionDevice::send(const Outgoing& outgoing, Bytes payload) noexcept {
-  return submit(outgoing, &payload, [&](Link& link, const Header& header) {
-    return transport_->transmit(link, header, payload);
-  });
+  return submit(
+      outgoing, &payload,
+      [&](Link& link, const Header& header) { return transport_->transmit(link, header, payload); }, [] {});
 }
 
 SendResult SessionDevice::send_packet(const Outgoing& outgoing, std::uint32_t packet,
                                       std::size_t size) noexcept {
-  return submit(outgoing, nullptr, [&](Link& link, const Header& header) {
-    return transport_->transmit_packet(link, header, packet, size);
-  });
+  const Bytes content(transport_->content_of_packet(packet), size);
+  return submit(
+      outgoing, content.data() == nullptr ? nullptr : &content,
+      [&](Link& link, const Header& header) {
+        return transport_->transmit_packet(link, header, packet, size);
+      },
+      [&] { transport_->release_packet(packet); });
 }
 
 }  // namespace weft::network::session

@@ -114,8 +114,9 @@ class SessionDevice final : public Laden {
   /// Returns true once in some microseconds.
   [[nodiscard]] bool is_drive_due() noexcept;
   // send.cpp
-  template <class Transmit>
-  SendResult submit(const Outgoing& outgoing, const Bytes* stageable, const Transmit& transmit) noexcept;
+  template <class Transmit, class Staged>
+  SendResult submit(const Outgoing& outgoing, const Bytes* stageable, const Transmit& transmit,
+                    const Staged& staged) noexcept;
   [[nodiscard]] SendResult approach(int peer, std::uint8_t device) noexcept;
 
   const std::unique_ptr<Transport> transport_;

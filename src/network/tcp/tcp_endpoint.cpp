@@ -48,11 +48,12 @@ TcpEndpoint::TcpEndpoint(const EndpointContext& context, std::uint32_t index)
       connector_(context, index_, *this, epoll_.get(), chunks_, reader_),
       writes_(epoll_.get(), pieces_, context.courier),
       liveness_(context.membership.peer_timeout, context.membership.rank, *this),
-      frame_memory_(new std::byte[kFrames * kFrameBytes]) {
+      frame_bytes_(std::min(kLongestFrame, context.message_bytes)),
+      frame_memory_(new std::byte[kFrames * frame_bytes_]) {
   watch_for_input(epoll_.get(), context_.acceptor.descriptor(), &context_.acceptor);
   free_frames_.reserve(kFrames);
   for (std::size_t frame = 0; frame < kFrames; ++frame)
-    free_frames_.push_back(frame_memory_.get() + frame * kFrameBytes);
+    free_frames_.push_back(frame_memory_.get() + frame * frame_bytes_);
   chunks_.grow(kForGreetings, 0);
   context_.acceptor.open(index, connector_.inbox());
   Endpoints own{context_.acceptor.port(), context_.network_namespace, {}};

@@ -38,8 +38,12 @@ class TcpEndpoint final : public session::Transport, private ConnectionOwner {
   session::Sent transmit(session::Link& link, const session::Header& header, Bytes payload) noexcept override;
   session::Sent transmit_packet(session::Link& link, const session::Header& header, std::uint32_t packet,
                                 std::size_t size) noexcept override;
+  [[nodiscard]] const std::byte* content_of_packet(std::uint32_t packet) const noexcept override {
+    return context_.packets.payload(packet);
+  }
+  void release_packet(std::uint32_t packet) noexcept override { context_.packets.release(packet); }
   [[nodiscard]] std::byte* take_frame() noexcept override;
-  [[nodiscard]] std::size_t frame_bytes() const noexcept override { return kFrameBytes; }
+  [[nodiscard]] std::size_t frame_bytes() const noexcept override { return frame_bytes_; }
   session::Sent transmit_frame(session::Link& link, std::byte* frame, std::size_t begin,
                                std::size_t size) noexcept override;
   [[nodiscard]] bool has_room_for_bulk() const noexcept override { return true; }
@@ -58,7 +62,7 @@ class TcpEndpoint final : public session::Transport, private ConnectionOwner {
                      std::uint64_t token) noexcept override;
   [[nodiscard]] bool can_access(std::size_t size) const noexcept override {
     // Shorter ones travel with other messages, which costs less than a record and an answer of their own.
-    return size > kFrameBytes;
+    return size > kLongestSharedAccess;
   }
   AccessResult get(session::Link& link, const RemoteMemory& from, std::span<std::byte> to,
                    std::uint64_t token) noexcept override;
@@ -117,6 +121,7 @@ class TcpEndpoint final : public session::Transport, private ConnectionOwner {
   Connector connector_;
   WaitingWrites writes_;
   Liveness liveness_;
+  const std::size_t frame_bytes_;
   std::unique_ptr<std::byte[]> frame_memory_;
   std::vector<std::byte*> free_frames_;
 };

@@ -41,7 +41,7 @@ std::size_t message_bytes_of(const base::Attributes& attributes, const Network::
   const std::size_t payload = packet_bytes_of(attributes) + Network::kPacketTrailer;
   const std::size_t single = std::max(packets.base == nullptr ? payload : std::min(payload, packets.payload),
                                       inline_bytes_of(attributes));
-  return std::max(sizeof(session::Header) + single, kFrameBytes);
+  return std::max(sizeof(session::Header) + single, kShortestBuffer);
 }
 
 }  // namespace

@@ -8,15 +8,15 @@ namespace weft::network::session {
 
 namespace {
 
-/// Larger payloads gain less from a common frame than the copy costs.
-constexpr std::size_t kLargestStaged = 512;
+/// So many messages at least share a frame: with fewer, a frame saves less than the copies cost.
+constexpr std::size_t kFewestInFrame = 4;
 
 }  // namespace
 
 bool Staging::may_stage(const Link& link, const Outgoing& outgoing, std::size_t size) const noexcept {
   const bool is_stageable =
       outgoing.traffic == TrafficClass::data || outgoing.traffic == TrafficClass::control;
-  return is_allowed_ && is_stageable && size <= kLargestStaged &&
+  return is_allowed_ && is_stageable && kFewestInFrame * size <= context_.transport.frame_bytes() &&
          sizeof(Header) + bytes_in_frame(size) <= context_.transport.frame_bytes() &&
          (link.staged.frame != nullptr || link.sent_in == round() ||
           (link.hold != 0 && base::now_ns() - link.left_at < link.hold));

@@ -33,6 +33,10 @@ class Transport {
   /// owner when the transfer has ended.
   virtual Sent transmit_packet(Link& link, const Header& header, std::uint32_t packet,
                                std::size_t size) noexcept = 0;
+  /// What a packet holds, for who copies it into a frame instead and gives the packet back by
+  /// release_packet(); nullptr where no frame takes packets.
+  [[nodiscard]] virtual const std::byte* content_of_packet(std::uint32_t) const noexcept { return nullptr; }
+  virtual void release_packet(std::uint32_t) noexcept {}
   /// Returns room for a frame of frame_bytes(), header included; nullptr when none is free.
   [[nodiscard]] virtual std::byte* take_frame() noexcept = 0;
   [[nodiscard]] virtual std::size_t frame_bytes() const noexcept = 0;

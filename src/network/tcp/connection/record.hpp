@@ -58,8 +58,13 @@ struct PutHead {
 };
 static_assert(sizeof(PutHead) == 32, "the bytes behind it are aligned to 16 bytes");
 
-/// Most bytes of a message that holds several, staged to leave together.
-inline constexpr std::size_t kFrameBytes = 8192;
+/// Most bytes of a message that holds several, staged to leave together, where a packet has as many: one call
+/// of the kernel for all of them.
+inline constexpr std::size_t kLongestFrame = std::size_t{32} << 10;
+/// A message of so many bytes fits into a receive buffer, however short packets are.
+inline constexpr std::size_t kShortestBuffer = 8192;
+/// Puts and gets of more bytes are records of their own.
+inline constexpr std::size_t kLongestSharedAccess = 8192;
 
 /// Most bytes of one record of kind data or put: messages wait behind one such record at most.
 inline constexpr std::size_t kLongestPiece = std::size_t{512} << 10;
