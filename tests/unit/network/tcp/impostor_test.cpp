@@ -142,10 +142,12 @@ TEST_F(TcpTrespasser, is_asked_for_credit_now_and_then_so_that_the_way_is_timed)
   const session::HandleChange own{7, 1, 0, 0, 1};
   exchange_hellos(std::as_bytes(std::span(&own, 1)));
   const RemoteCompletion there(7, 1, 0);
-  for (int count = 0; count < 64; ++count)
+  for (int count = 0; count < 64; ++count) {
     EXPECT_TRUE(weft::test::until(
         [&] { return !endpoint_.post_am(2, there, weft::test::payload(1000, 1)).is_retry(); },
         [&] { endpoint_.progress(); }));
+    endpoint_.progress();  // so that each takes a credit, and none shares the frame of another
+  }
   session::Header header{};
   while (header.kind != Kind::ask && !HasFailure()) {
     const std::vector<std::byte> bytes = read_record(RecordKind::message);
