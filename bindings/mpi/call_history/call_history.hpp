@@ -23,21 +23,25 @@ constexpr std::uint32_t number_of_kind(std::string_view call) noexcept {
 class CallHistory {
  public:
   static constexpr int kNoRoot = -1;  // no rank, and neither MPI_ROOT nor MPI_PROC_NULL
+  /// What a reduction combines: other elements count as integers.
+  enum class Values : std::uint8_t { integers, floating_point, complex };
   /// What is kept of a call.
   struct Call {
     const char* name = "";
     const void* caller = nullptr;
     std::uint64_t hash = 0;  // over all calls up to this one
     std::int32_t root = kNoRoot;
-    std::int32_t operation = 0;  // 0: it has none
+    std::int16_t operation = 0;  // 0: it has none
+    Values values = Values::integers;
   };
   static constexpr std::uint64_t kKept = 16;
 
   /// The current call, which is a collective of `kind`. `said`: what else of it all members say alike.
-  void note(std::uint32_t kind, std::uint32_t said, int root, int operation) noexcept {
+  void note(std::uint32_t kind, std::uint32_t said, int root, int operation, Values values) noexcept {
     hash_ = (hash_ ^ (std::uint64_t{said} << 32 | kind)) * 0x9e3779b97f4a7c15;
     hash_ ^= hash_ >> 29;
-    calls_[count_++ % kKept] = {current_call, current_caller, hash_, root, operation};
+    calls_[count_++ % kKept] = {
+        current_call, current_caller, hash_, root, static_cast<std::int16_t>(operation), values};
   }
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }

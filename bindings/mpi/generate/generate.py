@@ -217,7 +217,9 @@ def noted_call(full, row):
     names = {a.name for a in row.arguments}
     root = "root" if "root" in names else "CallHistory::kNoRoot"
     operation = "find<Reduction>(op)" if "op" in names else "nullptr"
-    return f'constexpr std::uint32_t kind = number_of_kind("{full}");\n      note_call(communicator, kind, {root}, {operation})'
+    count = next((a.name for a in row.arguments if a.name in ("count", "recvcount") and not a.array), None)
+    values = f", values_of({count}, datatype)" if "op" in names and count else ""
+    return f'constexpr std::uint32_t kind = number_of_kind("{full}");\n      note_call(communicator, kind, {root}, {operation}{values})'
 
 
 def entry(row, large):

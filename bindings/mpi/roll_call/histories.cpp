@@ -28,7 +28,7 @@ constexpr std::size_t kMostTold = 256;
 struct Told {
   struct Call {
     std::uint64_t hash = 0, caller = 0;
-    char what[80] = {};
+    char what[112] = {};
   };
   std::uint64_t count = 0, image = 0;
   Call calls[CallHistory::kKept];
@@ -60,7 +60,10 @@ void describe(const CallHistory::Call& call, char* text, std::size_t size) {
     std::snprintf(operation, sizeof operation, " %s %s", has_root ? "and" : "with",
                   predefined != nullptr ? predefined->name : "an operation of the program");
   }
-  std::snprintf(text, size, "%s%s%s", call.name, root, operation);
+  const char* const values = call.values == CallHistory::Values::floating_point ? " of floating point numbers"
+                             : call.values == CallHistory::Values::complex      ? " of complex numbers"
+                                                                                : "";
+  std::snprintf(text, size, "%s%s%s%s", call.name, root, operation, values);
 }
 
 Told told_of(const CallHistory& history) {

@@ -39,15 +39,26 @@ void finish_roll_calls();
 /// group say alike counts: on an intercommunicator roots differ, and what else a call with a root says is not
 /// looked at on all ranks. Operations of the program are not told apart. Amounts are no part of it: messages
 /// show them.
-inline void note_call(Communicator& communicator, std::uint32_t kind, int root,
-                      const Reduction* reduction) noexcept {
+inline void note_call(Communicator& communicator, std::uint32_t kind, int root = CallHistory::kNoRoot,
+                      const Reduction* reduction = nullptr,
+                      CallHistory::Values values = CallHistory::Values::integers) noexcept {
   int operation = 0;
   if (reduction != nullptr)
     operation = reduction->predefined_op != 0 ? reduction->predefined_op : kOperationOfProgram;
-  auto said = static_cast<std::uint32_t>(operation) << 16;
+  if (operation == kOperationOfProgram) values = CallHistory::Values::integers;
+  auto said = static_cast<std::uint32_t>(operation) << 16 | static_cast<std::uint32_t>(values) << 28;
   if (root != CallHistory::kNoRoot)
     said = communicator.is_inter() ? 0 : said ^ static_cast<std::uint32_t>(root);
-  communicator.history.note(kind, said, root, operation);
+  communicator.history.note(kind, said, root, operation, values);
+}
+
+/// What a reduction of so many elements combines.
+[[nodiscard]] inline CallHistory::Values values_of(MPI_Count count, MPI_Datatype type) noexcept {
+  using Values = CallHistory::Values;
+  const auto* const found = count > 0 ? find<Datatype>(type) : nullptr;
+  if (found == nullptr || found->native < Native::float16) return Values::integers;
+  if (found->native <= Native::float128) return Values::floating_point;
+  return found->native <= Native::complex128 ? Values::complex : Values::integers;
 }
 
 [[nodiscard]] inline Amount amount_of(MPI_Count count, MPI_Datatype type) {

@@ -262,6 +262,8 @@ class WrongPrograms(unittest.TestCase):
                  r"MPI_Gather with root 0 at \S+"),
                 ("other_operation", 3, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Allreduce with MPI_MAX at \S+, rank 0 calls MPI_Allreduce "
                  r"with MPI_SUM at \S+"),
+                ("other_elements", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Allreduce with MPI_SUM at \S+, rank 0 calls MPI_Allreduce with "
+                 r"MPI_SUM of floating point numbers at \S+"),
                 ("other_root", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Bcast with root 1 at \S+, rank 0 calls MPI_Bcast with root 0 at \S+"),
                 ("other_order", 2, "MPI_COMM_WORLD", r"as number 1 there this rank calls MPI_Bcast with root 0 at \S+, rank 0 calls MPI_Ibarrier at \S+"),
                 ("one_more", 2, "MPI_COMM_WORLD", r"this rank calls 40 collectives there, rank 0 calls 41; number 41, which this rank does not call, is "

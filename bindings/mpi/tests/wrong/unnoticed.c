@@ -23,6 +23,14 @@ static void gather_and_reduce(void) {
 static void other_operation(void) {
   MPI_Allreduce(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
 }
+static void other_elements(void) {
+  double numbers[2] = {0};
+  long integers[2] = {0};
+  if (rank == 0)
+    MPI_Allreduce(numbers, numbers + 1, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  else
+    MPI_Allreduce(integers, integers + 1, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+}
 static void other_root(void) {
   MPI_Bcast(&value, 1, MPI_INT, rank == 0 ? 0 : 1, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -74,6 +82,7 @@ static const struct {
     {"broadcast_and_scatter", broadcast_and_scatter},
     {"gather_and_reduce", gather_and_reduce},
     {"other_operation", other_operation},
+    {"other_elements", other_elements},
     {"other_root", other_root},
     {"other_order", other_order},
     {"one_more", one_more},
