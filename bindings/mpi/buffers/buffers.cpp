@@ -10,6 +10,10 @@ using Attached = std::shared_ptr<SendBuffer>;
 
 void attach(SendBuffer& buffer, void* address, MPI_Count size) {
   if (buffer.is_attached) fail(MPI_ERR_BUFFER, "a buffer is attached already; MPI_..._detach comes first");
+  if (address == nullptr && size > 0)
+    fail(MPI_ERR_BUFFER,
+         "argument 'buffer' is a null pointer; %lld bytes, or MPI_BUFFER_AUTOMATIC, are needed",
+         static_cast<long long>(size));
   buffer.address = address;
   buffer.size = size;
   buffer.is_attached = true;

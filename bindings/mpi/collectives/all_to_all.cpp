@@ -123,6 +123,8 @@ Task alltoallw(Channel channel, const void* sent, Numbers sent_counts, Numbers s
                const MPI_Datatype* sent_types, void* received, Numbers received_counts,
                Numbers received_displacements, const MPI_Datatype* received_types) {
   if (!is_in_place(sent)) check_list("sendcounts", sent_counts);
+  if (!is_in_place(sent)) check_types(sent_types);
+  check_types(received_types);
   check_list("recvcounts", received_counts);
   return exchange_checked(channel, sent, {sent_counts, sent_displacements, sent_types}, received,
                           {received_counts, received_displacements, received_types});

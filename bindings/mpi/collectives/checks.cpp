@@ -63,6 +63,11 @@ void check_list(const char* argument, const Numbers& list) {
          argument);
 }
 
+void check_types(const MPI_Datatype* types) {
+  if (types == nullptr)
+    fail(MPI_ERR_ARG, "a list of datatypes is a null pointer; one of a datatype for each rank is needed");
+}
+
 void check_block(const BufferNames& names, const void* buffer, MPI_Count count, const Datatype& type) {
   check_elements(names.count, count, type);
   check_buffer(names.buffer, buffer, count, type);

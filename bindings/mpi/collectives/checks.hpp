@@ -31,6 +31,8 @@ struct Blocks {
 
 /// Refuses a null pointer in the place of a list of counts; `argument` is its name.
 void check_list(const char* argument, const Numbers& list);
+/// The same of one of datatypes.
+void check_types(const MPI_Datatype* types);
 /// Elements that are to be moved: a count, and a datatype that is committed unless there are none.
 void check_elements(const char* argument, MPI_Count count, const Datatype& type);
 /// Refuses a null pointer, or MPI_IN_PLACE, where there is something to move; `argument` is the buffer's

@@ -53,10 +53,11 @@ struct Communicator : Object {
   int size;                                     // of the local group
   std::atomic<std::uint32_t> collectives[2]{};  // twice those that do not return at once, and that do
   std::atomic<const char*> last_collective[2] = {"", ""};  // the calls, for explanations
-  std::atomic<int> immediate_under_way{0};                 // immediate collectives
-  CallHistory history;                                     // of the program's calls
-  Errhandler* errhandler = &errors_are_fatal;              // retained
-  Info* info = nullptr;                                    // retained; what was given to it
+  std::atomic<int> last_root[2] = {CallHistory::kNoRoot, CallHistory::kNoRoot};  // of these
+  std::atomic<int> immediate_under_way{0};                                       // immediate collectives
+  CallHistory history;                                                           // of the program's calls
+  Errhandler* errhandler = &errors_are_fatal;                                    // retained
+  Info* info = nullptr;  // retained; what was given to it
   std::string name;
   Attributes attributes{KeyvalOf::communicator};
   std::unique_ptr<Topology> topology;

@@ -50,7 +50,7 @@ void duplicate_later(Communicator& communicator, const Info* info, MPI_Comm* mad
   copy->info = copy_of(info);
   *made = handle_of<MPI_Comm>(copy);
   const Channel channel(communicator, true);
-  note_call(communicator, number_of_kind(current_call));
+  note_call(communicator, true, number_of_kind(current_call));
   if (is_checked) [[unlikely]]
     call_the_roll(channel, {});
   begin(communicator, receive_context(channel, copy, context), request);

@@ -20,6 +20,10 @@ void refuse_place(const void* place, const char* argument) {
       true};
 }
 
+void refuse_no_text(const char* argument) {
+  fail(MPI_ERR_ARG, "argument '%s' is a null pointer; a text is needed", argument);
+}
+
 void refuse_no_status() {
   fail(MPI_ERR_ARG, "argument 'status' is MPI_STATUS_IGNORE, or a null pointer; a status is needed");
 }

@@ -17,6 +17,7 @@ namespace weft::mpi {
 [[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);
 
 [[noreturn]] [[gnu::cold]] void refuse_place(const void* place, const char* argument);
+[[noreturn]] [[gnu::cold]] void refuse_no_text(const char* argument);
 [[noreturn]] [[gnu::cold]] void refuse_no_status();
 [[noreturn]] [[gnu::cold]] void refuse_null_function(const char* argument);
 [[noreturn]] [[gnu::cold]] void refuse_null_array(const char* argument, MPI_Count count);
@@ -26,6 +27,11 @@ namespace weft::mpi {
 inline void need_result(const void* place, const char* argument) {
   if (reinterpret_cast<std::uintptr_t>(place) < kPredefinedHandles) [[unlikely]]
     refuse_place(place, argument);
+}
+/// Fails where a text that is read is none.
+inline void need_text(const char* text, const char* argument) {
+  if (text == nullptr) [[unlikely]]
+    refuse_no_text(argument);
 }
 /// Fails where a status that is read is none.
 inline void need_status(const MPI_Status* status) {

@@ -29,7 +29,7 @@ bool tell_what_is_left(HowMuch how_much) {
   }
   end_abandoned_heads();
   const std::string different = different_histories();
-  lines += different;
+  lines += different + probed_messages();
   // Messages of collectives that are left are what that has brought about.
   lines += unmatched_messages(different.empty() ? WhichMessages::all : WhichMessages::of_program);
   if (how_much == HowMuch::all) lines += leaked_handles();

@@ -40,6 +40,14 @@ std::uint64_t sequence_of(std::uint32_t context, int is_immediate) noexcept {
   return std::uint64_t{context} * 2 + static_cast<unsigned>(is_immediate) + 1;
 }
 
+/// The last of a communicator's collectives, or of those that return at once, as members have to call it
+/// alike: "MPI_Bcast with root 0".
+std::string last_call(const Communicator& communicator, int which) {
+  const std::string name = communicator.last_collective[which].load(std::memory_order_relaxed);
+  const int root = communicator.last_root[which].load(std::memory_order_relaxed);
+  return root < 0 || communicator.is_inter() ? name : name + " with root " + std::to_string(root);
+}
+
 LongWait long_wait(const WaitPurpose& purpose) {
   using What = WaitPurpose::What;
   LongWait wait;
@@ -82,7 +90,7 @@ LongWait long_wait(const WaitPurpose& purpose) {
       // Of an older one that is still under way the name is not known.
       if (communicator->collectives[which].load(std::memory_order_relaxed) / 2 ==
           static_cast<std::uint32_t>(purpose.tag))
-        wait.step_name = communicator->last_collective[which].load(std::memory_order_relaxed);
+        wait.step_name = last_call(*communicator, which);
       break;
     }
   }
@@ -148,10 +156,12 @@ class Waits final : public detail::WaitSource {
   void list_sequences(void (*add)(void*, const detail::SequenceState&), void* context) override {
     visit_communicators([&](const Communicator& communicator) {
       const std::string name = communicator.described();
-      for (const int which : {0, 1})
+      for (const int which : {0, 1}) {
+        const std::string call = last_call(communicator, which);
         add(context, {sequence_of(communicator.context, which),
                       communicator.collectives[which].load(std::memory_order_relaxed) / 2, name.c_str(),
-                      communicator.last_collective[which].load(std::memory_order_relaxed)});
+                      call.c_str()});
+      }
     });
   }
 

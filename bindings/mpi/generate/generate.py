@@ -60,6 +60,9 @@ RESULTS = ("int*", "MPI_Aint*", "MPI_Count*", "COUNT*", "SIGNED*", "DISP*", "AIN
            "MPI_Info*", "MPI_Op*", "MPI_Session*")
 OF_REQUESTS = ("point_to_point", "requests", "partitioned", "collectives", "neighbours")
 RESULTS_OF_REQUESTS = ("int*", "COUNT*", "MPI_Count*", "MPI_Request*", "MPI_Message*")
+# Texts that are read, or stored, at any rate; of others a length may be 0.
+TEXTS = ("Comm_set_name", "Type_set_name", "Add_error_string", "Pack_external", "Pack_external_size", "Unpack_external")
+PLACES_OF_TEXTS = ("Comm_get_name", "Type_get_name", "Error_string", "Get_processor_name", "Get_library_version")
 READ_STATUSES = ("Get_count", "Get_elements", "Get_elements_x", "Test_cancelled")
 # Groups whose functions of the program must be there; those of attributes may be null pointers.
 OF_FUNCTIONS = ("errors", "operations")
@@ -173,6 +176,10 @@ def checks_of(row):
 
 def results_needed(row):
     """Refuses null pointers where results are to be stored, or arrays are read. A topology that is not made leaves a null handle."""
+    if row.name in TEXTS or row.name in PLACES_OF_TEXTS:
+        need = "text" if row.name in TEXTS else "result"
+        return "".join(f'need_{need if "char*" in a.type else "result"}({a.name}, "{a.name}");\n    ' for a in row.arguments
+                       if "char*" in a.type or a.type in RESULTS)
     if row.group in OF_REQUESTS:
         results = [a for a in row.arguments if a.type in RESULTS_OF_REQUESTS and not a.array]
         status = 'need_status(status);\n    ' if row.name in READ_STATUSES or row.name.startswith("Status_") else ""
@@ -219,7 +226,7 @@ def noted_call(full, row):
     operation = "find<Reduction>(op)" if "op" in names else "nullptr"
     count = next((a.name for a in row.arguments if a.name in ("count", "recvcount") and not a.array), None)
     values = f", values_of({count}, datatype)" if "op" in names and count else ""
-    return f'constexpr std::uint32_t kind = number_of_kind("{full}");\n      note_call(communicator, kind, {root}, {operation}{values})'
+    return f'constexpr std::uint32_t kind = number_of_kind("{full}");\n      note_call(communicator, channel.is_immediate(), kind, {root}, {operation}{values})'
 
 
 def entry(row, large):

@@ -2,6 +2,8 @@
 #include "bindings/mpi/neighbours/neighbours_calls.hpp"
 #include "bindings/mpi/topologies/topology.hpp"
 
+#include <algorithm>
+
 namespace weft::mpi {
 
 namespace {
@@ -25,10 +27,20 @@ struct Edges {
   [[nodiscard]] bool has_message(int index, int neighbour) const {
     return neighbour != MPI_PROC_NULL && (!is_sparse || (count_of(index) > 0 && type_of(index).size > 0));
   }
-  /// Fails where an argument is none, before anything is posted; `what` is the name of the counts.
-  void check(const char* what, const std::vector<int>& neighbours) const {
+  /// Fails where an argument is none, before anything is posted; `names` are those of the arguments.
+  void check(const BufferNames& names, const void* buffer, const std::vector<int>& neighbours) const {
+    const char* const what = counts.is_null() ? names.count : names.counts;
+    const bool is_any = std::ranges::any_of(neighbours, [](int rank) { return rank != MPI_PROC_NULL; });
+    const bool has_lists = is_sparse && !is_same;
+    if (is_any && has_lists) {
+      check_list(names.counts, counts);
+      if (type == nullptr) check_types(types);
+    }
+    if (is_any && !has_lists) check_buffer(names.buffer, buffer, count, *type);
     for (std::size_t edge = 0; edge < neighbours.size(); ++edge) {
       const auto index = static_cast<int>(edge);
+      if (has_lists && counts.is_null()) continue;  // only MPI_PROC_NULL
+      if (has_lists && counts[index] > 0) check_list("displs", displacements);
       if (types == nullptr) {
         check_elements(what, count_of(index), *type);
       } else if (neighbours[edge] != MPI_PROC_NULL && counts[index] != 0) {
@@ -64,8 +76,8 @@ Task checked(Channel channel, const void* sent, const Edges& out, void* received
   if (channel.communicator.topology == nullptr)
     fail(MPI_ERR_TOPOLOGY, "the communicator has no virtual topology");
   const Neighbours neighbours = neighbours_of(channel.communicator);
-  in.check(in.counts.is_null() ? "recvcount" : "recvcounts", neighbours.sources);
-  out.check(out.counts.is_null() ? "sendcount" : "sendcounts", neighbours.destinations);
+  in.check(kReceived, received, neighbours.sources);
+  out.check(kSent, sent, neighbours.destinations);
   // A tag for each direction, up to 64, behind the number of the collective.
   const Channel directed(channel.communicator, channel.communicator.context | 2,
                          (channel.tag << 6) & 0x7fffffff);

@@ -110,6 +110,8 @@ void grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_functi
 }
 void grequest_complete(MPI_Request handle) {
   Request& request = needed(handle);
+  if (request.work == nullptr || request.tag != -1)
+    fail(MPI_ERR_REQUEST, "the request is none of MPI_Grequest_start");
   if (request.is_done()) fail(MPI_ERR_REQUEST, "the generalised request is complete already");
   request_signals().complete(request);
 }

@@ -129,7 +129,7 @@ void call_the_roll(const Channel& of, const CollectiveCall& call) {
 }
 
 void call_the_roll_of_creation(Communicator& communicator) {
-  note_call(communicator, number_of_kind(current_call));
+  note_call(communicator, false, number_of_kind(current_call));
   if (!is_checked) [[likely]]
     return;
   const auto next =

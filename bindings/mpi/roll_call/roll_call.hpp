@@ -39,9 +39,10 @@ void finish_roll_calls();
 /// group say alike counts: on an intercommunicator roots differ, and what else a call with a root says is not
 /// looked at on all ranks. Operations of the program are not told apart. Amounts are no part of it: messages
 /// show them.
-inline void note_call(Communicator& communicator, std::uint32_t kind, int root = CallHistory::kNoRoot,
-                      const Reduction* reduction = nullptr,
+inline void note_call(Communicator& communicator, bool is_immediate, std::uint32_t kind,
+                      int root = CallHistory::kNoRoot, const Reduction* reduction = nullptr,
                       CallHistory::Values values = CallHistory::Values::integers) noexcept {
+  communicator.last_root[is_immediate ? 1 : 0].store(root, std::memory_order_relaxed);
   int operation = 0;
   if (reduction != nullptr)
     operation = reduction->predefined_op != 0 ? reduction->predefined_op : kOperationOfProgram;

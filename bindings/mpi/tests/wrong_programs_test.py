@@ -111,7 +111,12 @@ class WrongPrograms(unittest.TestCase):
     def test_two_collectives_in_one_place(self):
         self.assert_explained("two_collectives", 2,
             rf"Rank 0 waits in MPI_Bcast on MPI_COMM_WORLD at {line_of('deadlocks.c', 'a broadcast')} \([\d.]+ s\) for number 2 of its "
-            r"collectives.*but rank 1 has called MPI_Reduce as number 2 there: all ranks must call the same")
+            r"collectives.*but rank 1 has called MPI_Reduce with root 1 as number 2 there: all ranks must call the same")
+
+    def test_two_roots(self):
+        self.assert_explained("two_roots", 2,
+            rf"Rank 0 waits in MPI_Gather on MPI_COMM_WORLD at {line_of('deadlocks.c', 'two roots')} \([\d.]+ s\) for number 1 of its "
+            r"collectives.*but rank 1 has called MPI_Gather with root 1 as number 1 there: all ranks must call the same")
 
     def test_a_collective_over_a_side_or_neighbours_that_one_rank_does_not_call(self):
         for name, call, communicator in (("sides_without_one", "MPI_Barrier", "sides"), ("neighbours_without_one", "MPI_Neighbor_allgather", "ring")):
@@ -208,7 +213,9 @@ class WrongPrograms(unittest.TestCase):
 
     def test_what_is_left_is_told_without_the_checks(self):
         unmatched = r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on MPI_COMM_WORLD, of 4 bytes\n"
-        for name, line in (("unmatched_message", unmatched), ("unmatched_late", unmatched),
+        probed = (r"weft-mpi: rank \d: MPI_Finalize: 1 message was taken by MPI_Mprobe or MPI_Improbe and never received \(MPI_Mrecv\); the first: from "
+                  r"rank \d with tag 5 on MPI_COMM_WORLD\n")
+        for name, line in (("unmatched_message", unmatched), ("unmatched_late", unmatched), ("probed_and_left", probed),
                            ("count_of_nothing", r"weft-mpi: rank 1: MPI_Finalize: 1 message of collectives was never received: from rank 0 on "
                                                 r"MPI_COMM_WORLD, of 4 bytes: the ranks have passed different counts, or not all of them have "
                                                 r"called the same collectives\n"),
@@ -243,6 +250,13 @@ class WrongPrograms(unittest.TestCase):
                 ("in_place_elsewhere", rf"rank 1: MPI_Reduce on MPI_COMM_WORLD: argument 'sendbuf' {in_place}"),
                 ("grid_of_too_many", r"MPI_Cart_create on MPI_COMM_WORLD: the grid has more ranks than the communicator, which has 2 \(MPI_ERR_DIMS\)"),
                 ("not_a_member", r"rank 1: MPI_Barrier: argument 'comm' is MPI_COMM_NULL"),
+                ("completed_by_the_program", r"MPI_Grequest_complete: the request is none of MPI_Grequest_start"),
+                ("no_memory_attached", r"MPI_Buffer_attach: argument 'buffer' is a null pointer; 1000 bytes, or MPI_BUFFER_AUTOMATIC, are needed"),
+                ("no_list_of_types", r"MPI_Alltoallw on MPI_COMM_WORLD: a list of datatypes is a null pointer"),
+                ("no_list_for_neighbours", r"MPI_Neighbor_alltoallv on a communicator of 2 ranks: argument 'sendcounts' is a null pointer"),
+                ("no_buffer_for_neighbours", r"MPI_Neighbor_allgather on a communicator of 2 ranks: argument 'sendbuf' is a null pointer, and 4 bytes are to be moved"),
+                ("no_name", r"MPI_Comm_set_name on MPI_COMM_WORLD: argument 'comm_name' is a null pointer; a text is needed"),
+                ("no_place_for_a_name", rf"MPI_Get_processor_name: argument 'name' {null}"),
                 ("predefined_type_freed", r"MPI_Type_free: MPI_INT is predefined and cannot be freed"),
                 ("predefined_operation_freed", r"MPI_Op_free: MPI_SUM is predefined and cannot be freed")):
             with self.subTest(name):

@@ -70,6 +70,12 @@ static void unmatched_late(void) {
 static void receive_left(void) {
   if (rank == 0) MPI_Irecv(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD, &request);
 }
+static void probed_and_left(void) {
+  MPI_Message message;
+  if (rank != 0) return;
+  MPI_Send(values, 4, MPI_INT, 0, 5, MPI_COMM_WORLD);
+  MPI_Mprobe(0, 5, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+}
 static void send_buffer_changed(void) {
   if (rank == 0) {
     MPI_Isend(values, 64, MPI_INT, 1, 5, MPI_COMM_WORLD, &request); /* a send */
@@ -169,6 +175,7 @@ static const struct {
     {"unmatched_message", unmatched_message},
     {"unmatched_late", unmatched_late},
     {"receive_left", receive_left},
+    {"probed_and_left", probed_and_left},
     {"send_buffer_changed", send_buffer_changed},
     {"receive_buffer_changed", receive_buffer_changed},
     {"overlapping_receives", overlapping_receives},

@@ -46,6 +46,10 @@ static void two_collectives(void) {
   else
     MPI_Reduce(&value, &other, 1, MPI_INT, MPI_SUM, 1, MPI_COMM_WORLD); /* a reduction */
 }
+static void two_roots(void) {
+  int all[2];
+  MPI_Gather(&value, 1, MPI_INT, all, 1, MPI_INT, rank, MPI_COMM_WORLD); /* two roots */
+}
 static void group_without_one(void) {
   const int both[] = {0, 1};
   MPI_Group all, pair;
@@ -83,6 +87,7 @@ static const struct {
     {"message_that_nobody_sends", message_that_nobody_sends},
     {"collective_without_one", collective_without_one},
     {"two_collectives", two_collectives},
+    {"two_roots", two_roots},
     {"group_without_one", group_without_one},
     {"sides_without_one", sides_without_one},
     {"neighbours_without_one", neighbours_without_one},

@@ -66,6 +66,12 @@ static void another_thread(void) {
   pthread_join(thread, NULL);
 }
 
+static void completed_by_the_program(void) {
+  MPI_Irecv(&value, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &request);
+  MPI_Grequest_complete(request);
+}
+static void no_memory_attached(void) { MPI_Buffer_attach(NULL, 1000); }
+
 /* ---- collectives ---- */
 
 static void overlap_of_reduction(void) {
@@ -86,6 +92,24 @@ static void in_place_elsewhere(void) {
   MPI_Reduce(MPI_IN_PLACE, values, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
 }
 
+static void no_list_of_types(void) {
+  const int ones[2] = {1, 1}, zeros[2] = {0, 0};
+  MPI_Alltoallw(values, ones, zeros, NULL, more, ones, zeros, NULL, MPI_COMM_WORLD);
+}
+static MPI_Comm ring(void) {
+  const int is_ring = 1;
+  MPI_Comm made;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &is_ring, 0, &made);
+  return made;
+}
+static void no_list_for_neighbours(void) {
+  const int ones[2] = {1, 1}, zeros[2] = {0, 0};
+  MPI_Neighbor_alltoallv(values, NULL, zeros, MPI_INT, more, ones, zeros, MPI_INT, ring());
+}
+static void no_buffer_for_neighbours(void) {
+  MPI_Neighbor_allgather(NULL, 1, MPI_INT, more, 1, MPI_INT, ring());
+}
+
 /* ---- communicators and handles ---- */
 
 static void grid_of_too_many(void) {
@@ -98,6 +122,8 @@ static void not_a_member(void) {
   MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, 0, &half);
   MPI_Barrier(half);
 }
+static void no_name(void) { MPI_Comm_set_name(MPI_COMM_WORLD, NULL); }
+static void no_place_for_a_name(void) { MPI_Get_processor_name(NULL, &value); }
 static void predefined_type_freed(void) {
   MPI_Datatype type = MPI_INT;
   MPI_Type_free(&type);
@@ -133,6 +159,13 @@ static const struct {
     {"in_place_elsewhere", in_place_elsewhere},
     {"grid_of_too_many", grid_of_too_many},
     {"not_a_member", not_a_member},
+    {"completed_by_the_program", completed_by_the_program},
+    {"no_memory_attached", no_memory_attached},
+    {"no_list_of_types", no_list_of_types},
+    {"no_list_for_neighbours", no_list_for_neighbours},
+    {"no_buffer_for_neighbours", no_buffer_for_neighbours},
+    {"no_name", no_name},
+    {"no_place_for_a_name", no_place_for_a_name},
     {"predefined_type_freed", predefined_type_freed},
     {"predefined_operation_freed", predefined_operation_freed},
 };
