@@ -16,6 +16,17 @@ typedef MPI_Comm_errhandler_function MPI_Handler_function;
 #define MPI_UB ((MPI_Datatype)0x3ff)
 #endif
 
+/* How datatypes were made by constructors of Fortran that MPI has removed: no datatype answers so. */
+#ifndef MPI_COMBINER_HVECTOR_INTEGER
+#define MPI_COMBINER_HVECTOR_INTEGER 97
+#endif
+#ifndef MPI_COMBINER_HINDEXED_INTEGER
+#define MPI_COMBINER_HINDEXED_INTEGER 98
+#endif
+#ifndef MPI_COMBINER_STRUCT_INTEGER
+#define MPI_COMBINER_STRUCT_INTEGER 99
+#endif
+
 /* Names without their first letter, M: both forms are made. */
 #define WEFT_MPI_OLDER(name, arguments, body) \
   static __inline int M##name arguments { return M##body; } \
@@ -75,9 +86,15 @@ WEFT_MPI_OLDER(PMPI, ub, result, &other, *result += other)
 #endif
 #undef WEFT_MPI_OLDER
 
-/* An integer of Fortran. */
+/* An integer of Fortran, and what a program passes there for a status that it does not want. */
 #ifndef MPI_Fint
 typedef int MPI_Fint;
+#endif
+#ifndef MPI_F_STATUS_IGNORE
+#define MPI_F_STATUS_IGNORE ((MPI_Fint*)0)
+#endif
+#ifndef MPI_F_STATUSES_IGNORE
+#define MPI_F_STATUSES_IGNORE ((MPI_Fint*)0)
 #endif
 
 #define WEFT_MPI_NUMBERS(type, kind) \
@@ -123,8 +140,10 @@ WEFT_MPI_NUMBERS(MPI_Win, Win)
 /* A status is as many integers in both languages. */
 #define WEFT_MPI_STATUS(name, from_type, from, to_type, to) \
   static __inline int name(const from_type* from, to_type* to) { \
+    const void* const source = from; \
+    void* const target = to; \
     int i; \
-    for (i = 0; i < MPI_F_STATUS_SIZE; ++i) ((int*)to)[i] = ((const int*)from)[i]; \
+    for (i = 0; i < MPI_F_STATUS_SIZE; ++i) ((int*)target)[i] = ((const int*)source)[i]; \
     return MPI_SUCCESS; \
   }
 #if !defined(MPI_Status_c2f) && !defined(MPI_Status_f2c)

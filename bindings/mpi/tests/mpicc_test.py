@@ -57,6 +57,16 @@ class Mpicc(unittest.TestCase):
             subprocess.run(["cc", *self.said("--showme:compile").split(), "-o", program, SOURCE, *self.said("--showme:link").split()], check=True)
             self.assertTrue(program.exists())
 
+    def test_the_header_has_no_warnings_in_any_standard(self):
+        common = ["-Werror", "-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Wconversion", "-Wcast-qual", "-Wundef", "-Wredundant-decls"]
+        for name, standards, more in (("mpicc", ("c90", "c99", "c11", "c2x"), ("-Wstrict-prototypes", "-xc")),
+                                      ("mpic++", ("c++98", "c++11", "c++20"), ("-Wold-style-cast", "-Wuseless-cast", "-xc++"))):
+            for standard in standards:
+                with self.subTest(standard):
+                    result = subprocess.run([BIN / name, f"-std={standard}", *common, *more, "-fsyntax-only", "-"], input="#include <mpi.h>\n",
+                                            capture_output=True, text=True, timeout=120, check=False)
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_all_names_of_the_compiler_for_cpp(self):
         for name in ("mpic++", "mpicxx", "mpiCC"):
             shown = subprocess.run([BIN / name, "-show"], capture_output=True, text=True, timeout=120, check=True).stdout

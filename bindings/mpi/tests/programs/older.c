@@ -35,6 +35,32 @@ static void bounds(void) {
   MPI_Type_free(&with_double);
 }
 
+/* Programs name all combiners in one switch: their numbers differ. */
+static int is_removed(int combiner) {
+  switch (combiner) {
+    case MPI_COMBINER_HVECTOR_INTEGER:
+    case MPI_COMBINER_HINDEXED_INTEGER:
+    case MPI_COMBINER_STRUCT_INTEGER:
+      return 1;
+    case MPI_COMBINER_NAMED:
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_STRUCT:
+      return 0;
+    default:
+      return -1;
+  }
+}
+static void removed_combiners(void) {
+  int integers, addresses, types, combiner;
+  MPI_Datatype made;
+  MPI_Type_create_hvector(2, 1, 8, MPI_INT, &made);
+  MPI_Type_get_envelope(made, &integers, &addresses, &types, &combiner);
+  CHECK(is_removed(combiner) == 0 && is_removed(MPI_COMBINER_STRUCT_INTEGER) == 1);
+  MPI_Type_free(&made);
+  CHECK(MPI_F_STATUS_IGNORE == NULL && MPI_F_STATUSES_IGNORE == NULL);
+}
+
 /* MPICH's names for what MPI 4.1 has. */
 static void deleted_errors(void) {
   int error_class, code;
@@ -49,6 +75,7 @@ static void deleted_errors(void) {
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   bounds();
+  removed_combiners();
   deleted_errors();
   struct {
     int number;
