@@ -153,6 +153,13 @@ TEST_F(Credits, of_a_device_that_closes_are_told) {
   EXPECT_TRUE(transport_.sent.empty()) << "that was once";
 }
 
+TEST_F(Credits, are_told_to_nobody_who_has_sent_nothing) {
+  device_->close();
+  EXPECT_TRUE(device_->drained());
+  poll();
+  EXPECT_TRUE(transport_.sent.empty());
+}
+
 TEST_F(Credits, free_room_for_as_many_messages) {
   for (std::uint64_t word = 0; word < 64; ++word) ASSERT_EQ(send(word), SendResult::sent);
   EXPECT_EQ(send(64), SendResult::no_slot);

@@ -74,6 +74,18 @@ TEST(HandleBoard, tells_everything_again_when_more_changed_than_it_remembers) {
   EXPECT_EQ(known.admission(word(9, 1)), SendResult::sent);
 }
 
+// Of the last change that it could remember the place may be written at that moment, for the next one.
+TEST(HandleBoard, tells_everything_again_when_as_many_changed_as_it_remembers) {
+  HandleBoard board;
+  board.publish(9, 1, HandleState::open);
+  HandleCursor cursor;
+  EXPECT_EQ(all_news(board, cursor).size(), 1U);
+  for (int change = 0; change < 1023; ++change) board.publish(5, 1, HandleState::open);
+  EXPECT_EQ(all_news(board, cursor).size(), 1023U) << "change by change";
+  for (int change = 0; change < 1024; ++change) board.publish(5, 1, HandleState::open);
+  EXPECT_EQ(all_news(board, cursor).size(), 2U) << "the table";
+}
+
 TEST(KnownHandles, answer_by_generation_and_state) {
   KnownHandles known;
   EXPECT_EQ(known.admission(word(4, 1)), SendResult::not_ready);
