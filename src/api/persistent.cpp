@@ -22,7 +22,7 @@ PersistentMatch Preparation::prepare_receive(DeviceState& device, int source, st
                                              std::span<std::byte> buffer, const ReceiveOptions& options) {
   // check() also makes the engine if it does not exist yet.
   device.protocols().receives.check(source, options, "prepare_receive");
-  return {&device.runtime().matching_engines().place_of_any(options.engine),
+  return {&device.runtime().matching_engines().slot_of_any(options.engine),
           source,
           tag,
           buffer,

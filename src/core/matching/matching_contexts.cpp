@@ -26,9 +26,9 @@ MatchingContexts::MatchingContexts(int ranks) noexcept
 std::uint16_t MatchingContexts::engine_of(ContextNumbers numbers, MatchOrder order) noexcept {
   if (order == MatchOrder::unordered) return weft::detail::kUnorderedContexts;
   // Several engines, so that threads with contexts of their own seldom meet in one.
-  const std::uint32_t place = numbers.first >> std::bit_width(numbers.count - 1);
+  const std::uint32_t position = numbers.first >> std::bit_width(numbers.count - 1);
   return static_cast<std::uint16_t>(weft::detail::kOrderedContexts +
-                                    place % weft::detail::kOrderedContextEngines);
+                                    position % weft::detail::kOrderedContextEngines);
 }
 
 std::string MatchingContexts::name_of(ContextNumbers numbers) {

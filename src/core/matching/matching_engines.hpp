@@ -44,8 +44,8 @@ class MatchingEngines {
   [[nodiscard]] bool has_fast_path(std::uint32_t id) const noexcept {
     return fast_paths_[id].load(std::memory_order_acquire) != nullptr;
   }
-  /// Returns the place of the pointer to an engine, to be loaded with acquire; `id` must be in range.
-  [[nodiscard]] const std::atomic<MatchingEngine*>& place(std::uint32_t id) const noexcept {
+  /// Returns the slot of an engine, to be loaded with acquire; `id` must be in range.
+  [[nodiscard]] const std::atomic<MatchingEngine*>& slot(std::uint32_t id) const noexcept {
     return fast_paths_[id];
   }
 
@@ -68,8 +68,8 @@ class MatchingEngines {
     MatchingEngine* engine = find_existing(id);
     return engine != nullptr ? engine : make(id);
   }
-  /// Returns the place of the pointer to an engine, which is null until it exists, to be loaded with acquire.
-  [[nodiscard]] const std::atomic<MatchingEngine*>& place_of_any(std::uint32_t id) const noexcept {
+  /// Returns the slot of an engine, which is null until it exists, to be loaded with acquire.
+  [[nodiscard]] const std::atomic<MatchingEngine*>& slot_of_any(std::uint32_t id) const noexcept {
     return engines_[id];
   }
   /// Returns the engine, or nullptr when it does not exist yet or the id is out of range.
@@ -100,8 +100,8 @@ class MatchingEngines {
   template <class Each>
   void for_each_used(const Each& each) noexcept {
     const std::uint32_t used = used_.load(std::memory_order_acquire);
-    for (std::uint32_t place = 0; place < used; ++place)
-      if (MatchingEngine* made = engines_[used_ids_[place]].load(std::memory_order_acquire); made != nullptr)
+    for (std::uint32_t index = 0; index < used; ++index)
+      if (MatchingEngine* made = engines_[used_ids_[index]].load(std::memory_order_acquire); made != nullptr)
         each(*made);
   }
   template <class Each>

@@ -259,7 +259,7 @@ class OrderedMatching : public OrderLock {
   /// links to `late` those of contexts that have ended.
   [[nodiscard]] MatchRecord* match_held(ArrivalSequence& stream, MatchRecord*& late,
                                         const MatchingContexts* contexts) noexcept;
-  // In the place of a policy, of which ordered engines have one only: reports show the rank and no tag.
+  // Instead of a policy, of which ordered engines have one only: reports show the rank and no tag.
   static constexpr auto kMasked = static_cast<std::uint32_t>(MatchingPolicy::rank_only);
   [[nodiscard]] static bool fits(const MatchKey& wanted, std::uint64_t tag_mask,
                                  const MatchKey& message) noexcept {

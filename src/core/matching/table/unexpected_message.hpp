@@ -57,7 +57,7 @@ class UnexpectedPayload {
   [[nodiscard]] bool is_announced() const noexcept { return storage_ == Storage::announced; }
   /// The `length` bytes of the payload, unless they are still with the sender.
   [[nodiscard]] const std::byte* payload() const noexcept {
-    return storage_ == Storage::inside   ? place_.data()
+    return storage_ == Storage::inside   ? inside_.data()
            : storage_ == Storage::beside ? block_->bytes.data()
                                          : message_.data();
   }
@@ -73,13 +73,13 @@ class UnexpectedPayload {
     peer = from;
     sender_device = from_device;
   }
-  /// Declares that the payload lies inside, and returns the place, where the caller writes it.
+  /// Declares that the payload lies inside, and returns where the caller writes it.
   [[nodiscard]] std::byte* set_inside() noexcept {
     storage_ = Storage::inside;
-    return place_.data();
+    return inside_.data();
   }
-  /// Declares that the payload lies in a block, which belongs to the note until take_block(), and returns the
-  /// place.
+  /// Declares that the payload lies in a block, which belongs to the note until take_block(), and returns
+  /// where the caller writes it.
   [[nodiscard]] std::byte* set_beside(UnexpectedBlock& block) noexcept {
     storage_ = Storage::beside;
     block_ = &block;
@@ -95,13 +95,13 @@ class UnexpectedPayload {
   template <class Announcement>
   void announce(const Announcement& rts) noexcept {
     static_assert(sizeof rts <= kInside);
-    std::memcpy(place_.data(), &rts, sizeof rts);
+    std::memcpy(inside_.data(), &rts, sizeof rts);
     storage_ = Storage::announced;
   }
   template <class Announcement>
   [[nodiscard]] Announcement rts() const noexcept {
     Announcement rts;
-    std::memcpy(&rts, place_.data(), sizeof rts);
+    std::memcpy(&rts, inside_.data(), sizeof rts);
     return rts;
   }
 
@@ -125,7 +125,7 @@ class UnexpectedPayload {
     switch (other.storage_) {
       case Storage::inside:
       case Storage::announced:
-        place_ = other.place_;
+        inside_ = other.inside_;
         storage_ = other.storage_;
         break;
       case Storage::beside:
@@ -140,7 +140,7 @@ class UnexpectedPayload {
 
  private:
   union {
-    std::array<std::byte, kInside> place_;
+    std::array<std::byte, kInside> inside_;
     UnexpectedBlock* block_;
     Message message_;
   };

@@ -200,7 +200,7 @@ const std::atomic<MatchingEngine*>* MatchedArrivals::fast_path_engine(std::uint3
   // Compares engine and policy at once.
   static_assert(static_cast<int>(MatchingPolicy::rank_and_tag) == 0);
   return (trailer & 0xffffff) < MatchingEngines::kMaxEngines
-             ? &engines_.place(static_cast<std::uint16_t>(trailer))
+             ? &engines_.slot(static_cast<std::uint16_t>(trailer))
              : nullptr;
 }
 

@@ -162,7 +162,7 @@ bool MatchedReceiver::receive_unexpected_or_post(std::uint64_t engine_and_source
   // An index of one byte, where that is enough.
   using Id = std::conditional_t<kOrder == MatchOrder::ordered, std::uint16_t, std::uint8_t>;
   MatchingEngine& engine =
-      *engines_.place(static_cast<Id>(engine_and_source >> 32)).load(std::memory_order_acquire);
+      *engines_.slot(static_cast<Id>(engine_and_source >> 32)).load(std::memory_order_acquire);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   void* given = nullptr;
   ((given = user_data), ...);

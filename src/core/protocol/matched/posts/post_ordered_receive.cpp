@@ -55,7 +55,7 @@ template <class Locking, class... UserData>
                                                            Completion* completion,
                                                            UserData... user_data) noexcept {
   MatchingEngine& engine =
-      *engines_.place(static_cast<std::uint16_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
+      *engines_.slot(static_cast<std::uint16_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   if (!engine.expectation().is_begun()) [[unlikely]]
     return false;

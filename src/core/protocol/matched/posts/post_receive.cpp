@@ -33,7 +33,7 @@ bool ReceivePosts::try_post(std::uint64_t engine_and_source, std::uint64_t tag, 
   MatchingEngines& engines = engines_;  // read once
   const auto id = static_cast<std::uint8_t>(engine_and_source >> 32);
   static_assert(kMatchingEngines == 256);
-  MatchingEngine* const engine = engines.place(id).load(std::memory_order_acquire);
+  MatchingEngine* const engine = engines.slot(id).load(std::memory_order_acquire);
   const auto source = static_cast<std::uint32_t>(engine_and_source);
   if (engine == nullptr || source >= engines.fast_path_sources()) [[unlikely]]
     return false;
@@ -50,7 +50,7 @@ template <class Locking, class... UserData>
                                                    UserData... user_data) noexcept {
   using Other = std::conditional_t<Locking::kExclusive, TryLock, NoLock>;
   MatchingEngine& engine =
-      *engines_.place(static_cast<std::uint8_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
+      *engines_.slot(static_cast<std::uint8_t>(engine_and_source >> 32)).load(std::memory_order_acquire);
   if (!engine.expectation().is_begun()) return false;
   if (engine.is_serial() != Locking::kExclusive)
     return try_post<Other>(engine_and_source, tag, data, size, completion, user_data...);
