@@ -77,7 +77,7 @@ bool Courier::add(std::uint32_t index, Laden& device) noexcept try {
     note_running(*this);
   }
   // Pairs with the acquires of the thread: the device is complete.
-  places_[index].device.store(&device, std::memory_order_release);
+  slots_[index].device.store(&device, std::memory_order_release);
   return true;
 } catch (const std::exception&) {
   return false;
@@ -97,16 +97,16 @@ void Courier::stop() noexcept {
 }
 
 bool Courier::any_laden() const noexcept {
-  return std::any_of(places_.begin(), places_.end(), [](const Place& place) {
-    const Laden* const device = place.device.load(std::memory_order_acquire);
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    const Laden* const device = slot.device.load(std::memory_order_acquire);
     return device != nullptr && device->is_laden();
   });
 }
 
 bool Courier::visit_all() noexcept {
   bool any = false;
-  for (Place& place : places_) {
-    Laden* const device = place.device.load(std::memory_order_acquire);
+  for (Slot& slot : slots_) {
+    Laden* const device = slot.device.load(std::memory_order_acquire);
     if (device == nullptr || !device->is_laden()) continue;
     any = true;
     device->carry();
@@ -117,11 +117,11 @@ bool Courier::visit_all() noexcept {
 /// Returns false when nothing waits.
 bool Courier::visit_neglected() noexcept {
   bool any = false;
-  for (Place& place : places_) {
-    Laden* const device = place.device.load(std::memory_order_acquire);
+  for (Slot& slot : slots_) {
+    Laden* const device = slot.device.load(std::memory_order_acquire);
     if (device == nullptr || !device->is_laden()) continue;
     any = true;
-    place.last_look.look(*device, [&] { device->carry(); });
+    slot.last_look.look(*device, [&] { device->carry(); });
   }
   return any;
 }

@@ -60,11 +60,11 @@ class Courier {
   void wake() noexcept;
   void run() noexcept;
 
-  struct Place {
+  struct Slot {
     std::atomic<Laden*> device{nullptr};
     LastLook last_look;
   };
-  std::array<Place, detail::DevicePath::kMaxDevices> places_;
+  std::array<Slot, detail::DevicePath::kMaxDevices> slots_;
   CallBell bell_;
   std::atomic<std::uint32_t> stops_{0};
   std::mutex mutex_;  // guards the start of the thread

@@ -132,12 +132,12 @@ bool Delivery::deliver_frame(Lane& lane, ReceivedMessage& buffer, Sink& sink, st
   for (; buffer.messages != 0; --buffer.messages) {
     if (delivered.messages == limit) return false;
     FrameRecord record{};
-    const std::byte* const place = buffer.bytes + buffer.next_record;
-    std::memcpy(&record, place, sizeof record);
+    const std::byte* const at = buffer.bytes + buffer.next_record;
+    std::memcpy(&record, at, sizeof record);
     Message message;
     detail::MessageAccess::set_view(message, Operation::active_message, buffer.link->rank,
-                                    static_cast<std::uint32_t>(record.word), place + sizeof record,
-                                    record.bytes, &context_.buffers.copier(), 0);
+                                    static_cast<std::uint32_t>(record.word), at + sizeof record, record.bytes,
+                                    &context_.buffers.copier(), 0);
     if (!sink.deliver(record.channel, record.word, message)) return false;
     buffer.next_record += bytes_in_frame(record.bytes);
     delivered.add(record.bytes);

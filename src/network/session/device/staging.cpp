@@ -48,9 +48,9 @@ bool Staging::stage(Link& link, const Outgoing& outgoing, Bytes payload) noexcep
     context_.shared.courier.call();
   }
   const FrameRecord record{outgoing.word, static_cast<std::uint32_t>(payload.size()), outgoing.channel, {}};
-  std::byte* const place = staged.frame + staged.size;
-  std::memcpy(place, &record, sizeof record);
-  if (!payload.empty()) std::memcpy(place + sizeof record, payload.data(), payload.size());
+  std::byte* const at = staged.frame + staged.size;
+  std::memcpy(at, &record, sizeof record);
+  if (!payload.empty()) std::memcpy(at + sizeof record, payload.data(), payload.size());
   staged.size += room;
   ++staged.messages;
   ++lane.messages_sent;
@@ -65,13 +65,13 @@ bool Staging::flush(Link& link) noexcept {
   if (staged.messages == 1) {
     // A message alone needs no frame: its header takes the place of its record.
     FrameRecord record{};
-    std::byte* const place = staged.frame + sizeof(Header);
-    std::memcpy(&record, place, sizeof record);
+    std::byte* const at = staged.frame + sizeof(Header);
+    std::memcpy(&record, at, sizeof record);
     const Header single = context_.header(kind, record.channel, record.word);
-    std::memcpy(place, &single, sizeof single);
+    std::memcpy(at, &single, sizeof single);
     sent =
         context_.transport.transmit_frame(link, staged.frame, sizeof(Header), sizeof single + record.bytes);
-    if (sent == Sent::later) std::memcpy(place, &record, sizeof record);
+    if (sent == Sent::later) std::memcpy(at, &record, sizeof record);
   } else {
     Header whole = context_.header(kind, 0, 0);
     whole.flags = kIsFrame;
@@ -87,15 +87,15 @@ bool Staging::flush(Link& link) noexcept {
 void Staging::flush_links(bool all) noexcept {
   state_.end_round();
   if (links_ == nullptr) return;
-  for (Link** place = &links_; *place != nullptr;) {
-    Link& link = **place;
+  for (Link** next = &links_; *next != nullptr;) {
+    Link& link = **next;
     const bool is_held = !all && link.hold != 0 && link.staged.frame != nullptr &&
                          base::now_ns() - link.staged.since < link.hold;
     if (!is_held && flush(link)) {
-      *place = link.next_staged;
+      *next = link.next_staged;
       link.is_listed = false;
     } else {
-      place = &link.next_staged;
+      next = &link.next_staged;
     }
   }
   if (links_ == nullptr) state_.end();

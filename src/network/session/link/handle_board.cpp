@@ -83,14 +83,14 @@ KnownHandles::~KnownHandles() {
 
 namespace {
 
-/// Returns what the place points to, which is made when there is nothing; nullptr when there is no memory.
+/// Returns what the slot points to, which is made when there is nothing; nullptr when there is no memory.
 template <class Object>
-Object* get_or_make(std::atomic<Object*>& place) noexcept {
+Object* get_or_make(std::atomic<Object*>& slot) noexcept {
   // Pairs with the compare_exchange below, by which another device may have added the object.
-  Object* object = place.load(std::memory_order_acquire);
+  Object* object = slot.load(std::memory_order_acquire);
   if (object != nullptr) return object;
   auto* const fresh = new (std::nothrow) Object{};
-  if (fresh == nullptr || place.compare_exchange_strong(object, fresh, std::memory_order_acq_rel))
+  if (fresh == nullptr || slot.compare_exchange_strong(object, fresh, std::memory_order_acq_rel))
     return fresh;
   delete fresh;
   return object;

@@ -64,12 +64,12 @@ Peers::~Peers() {
 }
 
 Peer& Peers::meet(int rank) {
-  std::atomic<Peer*>& place = peers_[static_cast<std::size_t>(rank)];
-  Peer* known = place.load(std::memory_order_acquire);
+  std::atomic<Peer*>& entry = peers_[static_cast<std::size_t>(rank)];
+  Peer* known = entry.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
   auto fresh = std::make_unique<Peer>();
-  // Pairs with the acquires of those that read the place.
-  return place.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel) ? *fresh.release()
+  // Pairs with the acquires of those that read the entry.
+  return entry.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel) ? *fresh.release()
                                                                                       : *known;
 }
 
