@@ -72,8 +72,8 @@ class MixedPort final : public Port, public HoldsUnsent, public KnowsLongWays {
     remote_->stop_fetches();
   }
   AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
-                      std::byte*& place) noexcept override {
-    return port_to(peer).locate(peer, memory, size, place);
+                      std::byte*& address) noexcept override {
+    return port_to(peer).locate(peer, memory, size, address);
   }
   [[nodiscard]] bool has_left(int peer) noexcept override;
   [[nodiscard]] bool is_cut_off() noexcept override { return local_->is_cut_off() || remote_->is_cut_off(); }

@@ -31,7 +31,7 @@ RegionKeys ShmNetwork::register_memory(RegionName name, std::span<std::byte> mem
   entry.size = memory.size();
   entry.base = reinterpret_cast<std::uint64_t>(memory.data());
   for (auto& mappers : entry.mappers) mappers.store(0, std::memory_order_relaxed);
-  // Pairs with the loads of the generation by visitors: a visitor that finds this generation finds the entry
+  // Pairs with the loads of the generation by peers: one that finds this generation finds the entry
   // written above.
   entry.generation.store(name.generation, std::memory_order_release);
   // Peers read everything from the entry, and do not trust a key.
@@ -42,7 +42,7 @@ void ShmNetwork::release_memory(RegionName name, std::span<std::byte> memory, bo
   RegionEntry& entry = segment_->mapping().region(name.index);
   entry.generation.store(0, std::memory_order_seq_cst);
   const auto deadline = std::chrono::steady_clock::now() + kLongestVisit;
-  while (entry.visitors.load(std::memory_order_seq_cst) != 0) {
+  while (entry.attached.load(std::memory_order_seq_cst) != 0) {
     if (std::chrono::steady_clock::now() > deadline) break;
     ::sched_yield();
   }

@@ -76,7 +76,7 @@ struct ReceivedReplySlot {
   /// send at once or in windows, the reply slot saves nothing and is a second line to poll. Returns true when
   /// it pauses. With the lane entered.
   [[nodiscard]] bool pauses(std::uint64_t head, std::uint64_t ring_slots, std::size_t size) noexcept;
-  /// For another lane in this place. Polls may still read it, and find it empty.
+  /// For another lane at this index. Polls may still read it, and find it empty.
   void reset() noexcept;
 };
 
@@ -110,7 +110,7 @@ struct ReceivedVisits {
   [[nodiscard]] std::size_t expected_of_visit() const noexcept {
     return was_empty.load(std::memory_order_relaxed) ? 0 : last_visit;
   }
-  /// For another lane in this place.
+  /// For another lane at this index.
   void reset() noexcept {
     was_empty.store(false, std::memory_order_relaxed);
     few = last_visit = 0;
@@ -144,7 +144,7 @@ struct alignas(64) ReceiveLane {
   ReceivedRing ring;
   concurrent::OwnedTryLock<> lock;  // closed when the lane has ended
   StreamPacing pacing;
-  std::atomic<std::uint32_t> visitor{
+  std::atomic<std::uint32_t> last_thread{
       0};  // number of the thread that last took a message, plus one; see shared_device.cpp
   ReceivedReplySlot reply;
   ReceivedVisits visits;
@@ -159,13 +159,13 @@ struct alignas(64) ReceiveLane {
   ReceivedCounts counts;
   AnswerSearch search;
 
-  /// Resets a lane that has ended and that no thread has entered, for another lane in its place. Polls may
+  /// Resets a lane that has ended and that no thread has entered, for another lane at its index. Polls may
   /// still read it, and find it empty.
   void reset() noexcept {
     next.store(&no_reply_slot, std::memory_order_relaxed);
     reply.reset();
     visits.reset();
-    visitor.store(0, std::memory_order_relaxed);
+    last_thread.store(0, std::memory_order_relaxed);
     poll_delay.begin_again();
     counts.earlier += ring.head;  // positions of the former lanes
     pacing = {};

@@ -53,7 +53,7 @@ class ReceiveLanes {
   [[nodiscard]] ReceiveLane& make(std::uint32_t index);
   void publish(ReceiveLane& lane) noexcept { lanes_[lane.index].store(&lane, std::memory_order_release); }
   /// Notes the traffic class of a lane, and the stripe of the threads that send by it, before the lane is
-  /// hot. One thread at a time. A poll that still has the class of a former lane in this place polls this
+  /// hot. One thread at a time. A poll that still has the class of a former lane at this index polls this
   /// lane in the wrong order, once.
   void classify(std::uint32_t index, TrafficClass traffic, std::uint32_t stripe) noexcept;
   /// Makes the threads that send by lanes of this stripe the lane's owners, which poll it first. Polls in

@@ -40,7 +40,7 @@ bool is_released(const RegionEntry& entry, std::uint32_t generation) noexcept {
 }  // namespace
 
 /// Returns the region's record, which is made at first use. Throws std::bad_alloc.
-RemoteWindows::Record& RemoteWindows::place(const Peer& peer, std::uint32_t index) {
+RemoteWindows::Record& RemoteWindows::record_of(const Peer& peer, std::uint32_t index) {
   auto& published = directories_[static_cast<std::size_t>(peer.rank)];
   auto* directory = const_cast<Directory*>(published.load(std::memory_order_relaxed));
   if (directory == nullptr) {
@@ -67,7 +67,7 @@ RemoteWindows::Found RemoteWindows::map(const Peer& peer, RegionName name, Regio
     return {};
   if (const Found known = find(peer, name); known.is_known) return known;
   if (live_.size() >= sweep_at_ || is_sweep_due()) sweep_locked();
-  Record& record = place(peer, name.index);
+  Record& record = record_of(peer, name.index);
   live_.reserve(live_.size() + 1);
   const bool is_listed = record.mapping != nullptr;  // by an earlier region with this index
   withdraw(record);

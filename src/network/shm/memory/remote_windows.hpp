@@ -18,12 +18,12 @@ class RegionVisit {
  public:
   explicit RegionVisit(RegionEntry& entry) noexcept : entry_(entry) {
     // Ordered before the load of the generation; pairs with ShmNetwork::release_memory(), where the order is
-    // reversed: either the owner sees the visit, or the visitor sees the region closed.
-    entry_.visitors.fetch_add(1, std::memory_order_seq_cst);
+    // reversed: either the owner sees the visit, or the peer sees the region closed.
+    entry_.attached.fetch_add(1, std::memory_order_seq_cst);
   }
   ~RegionVisit() {
     // Pairs with the acquire in release_memory: the access is over.
-    entry_.visitors.fetch_sub(1, std::memory_order_release);
+    entry_.attached.fetch_sub(1, std::memory_order_release);
   }
   RegionVisit(const RegionVisit&) = delete;
   RegionVisit& operator=(const RegionVisit&) = delete;
@@ -104,7 +104,7 @@ class RemoteWindows {
     if (record.generation.load(std::memory_order_relaxed) != name.generation) return {};
     return {true, window};
   }
-  Record& place(const Peer& peer, std::uint32_t index);
+  Record& record_of(const Peer& peer, std::uint32_t index);
   static void withdraw(Record& record) noexcept;
   void sweep_locked() noexcept;
 

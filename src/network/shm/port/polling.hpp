@@ -63,8 +63,8 @@ class Polling {
   std::size_t poll_bulk(Sink& sink) noexcept;
   // shared_device.cpp
   std::size_t poll_own_first(Sink& sink, std::size_t limit) noexcept;
-  std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
-                         bool alone, bool& awaits_answer) noexcept;
+  std::size_t visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t thread, bool alone,
+                         bool& awaits_answer) noexcept;
 
   ReceiveLanes lanes_;
   ReplySlots reply_slots_;

@@ -50,8 +50,8 @@ class ShmPort final : public Port {
     return access_.get(peer, from, to);
   }
   AccessResult locate(int peer, const RemoteMemory& memory, std::size_t size,
-                      std::byte*& place) noexcept override {
-    return access_.locate(peer, memory, size, place);
+                      std::byte*& address) noexcept override {
+    return access_.locate(peer, memory, size, address);
   }
   [[nodiscard]] bool has_left(int peer) noexcept override {
     const Peer* const known = shared_.peers->known(peer);

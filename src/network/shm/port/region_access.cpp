@@ -58,11 +58,11 @@ AccessResult find_owner(Peers& peers, int rank, RegionName name, const Peer*& ow
 
 }  // namespace
 
-/// Finds `size` bytes of a region: `place` is set when the result is `done` and this process has the region
+/// Finds `size` bytes of a region: `address` is set when the result is `done` and this process has the region
 /// mapped. A region in the owner's private memory is handed to `registered` while it is open, which gives the
 /// result.
 template <class Registered>
-AccessResult RegionAccess::find(int rank, const RemoteMemory& memory, std::size_t size, std::byte*& place,
+AccessResult RegionAccess::find(int rank, const RemoteMemory& memory, std::size_t size, std::byte*& address,
                                 const Registered& registered) noexcept {
   const Peer* owner = nullptr;
   const RegionName name = memory.region;
@@ -80,7 +80,7 @@ AccessResult RegionAccess::find(int rank, const RemoteMemory& memory, std::size_
   const detail::DirectWindow& window = found.window;
   if (!window.allows(memory.offset, size)) return closed_region(*owner);
   if (window.base == nullptr) return AccessResult::unsupported;
-  place = window.base + memory.offset;
+  address = window.base + memory.offset;
   return AccessResult::done;
 }
 
@@ -104,8 +104,8 @@ AccessResult RegionAccess::access(int rank, const RemoteMemory& memory, std::byt
 }
 
 AccessResult RegionAccess::locate(int rank, const RemoteMemory& memory, std::size_t size,
-                                  std::byte*& place) noexcept {
-  return find(rank, memory, size, place,
+                                  std::byte*& address) noexcept {
+  return find(rank, memory, size, address,
               [](const Peer&, const RegionEntry&) { return AccessResult::unsupported; });
 }
 

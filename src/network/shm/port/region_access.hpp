@@ -26,7 +26,7 @@ class RegionAccess {
   }
   /// See Port::locate().
   [[nodiscard]] AccessResult locate(int rank, const RemoteMemory& memory, std::size_t size,
-                                    std::byte*& place) noexcept;
+                                    std::byte*& address) noexcept;
   /// See Port::read().
   [[nodiscard]] bool read(int rank, std::uint64_t address, std::span<std::byte> local) noexcept;
 
@@ -34,7 +34,7 @@ class RegionAccess {
   AccessResult access(int rank, const RemoteMemory& memory, std::byte* local, std::size_t size,
                       bool is_put) noexcept;
   template <class Registered>
-  AccessResult find(int rank, const RemoteMemory& memory, std::size_t size, std::byte*& place,
+  AccessResult find(int rank, const RemoteMemory& memory, std::size_t size, std::byte*& address,
                     const Registered& registered) noexcept;
 
   const Shared& shared_;

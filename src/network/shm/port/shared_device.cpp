@@ -14,8 +14,8 @@
 namespace weft::network::shm {
 
 std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
-  const std::uint32_t visitor = concurrent::thread_number() + 1;
-  const std::uint32_t column = (visitor - 1) % ReceiveLanes::kColumns;
+  const std::uint32_t thread = concurrent::thread_number() + 1;
+  const std::uint32_t column = (thread - 1) % ReceiveLanes::kColumns;
   std::atomic<std::uint32_t>& left = skips_[column].left;
   const std::uint32_t words =
       std::min<std::uint32_t>(lanes_.words(), static_cast<std::uint32_t>(ReceiveLanes::kWords));
@@ -31,7 +31,7 @@ std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
         skips != 0 && words == 1 && data != 0 && (data & (data - 1)) == 0)
       lanes_.at(ReceiveLanes::index_of(0, data)).await_first_poll();
     for (; bits != 0; bits &= bits - 1)
-      count += visit_lane(ReceiveLanes::index_of(word, bits), sink, limit, visitor, alone, awaits_answer);
+      count += visit_lane(ReceiveLanes::index_of(word, bits), sink, limit, thread, alone, awaits_answer);
   }
   if (count != 0 && skips != 0) {
     left.store(skips - 1, std::memory_order_relaxed);
@@ -44,8 +44,8 @@ std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
     hot += std::popcount(all);
     for (std::uint64_t bits = all & ~lanes_.own(column, word); bits != 0; bits &= bits - 1) {
       const std::uint32_t index = ReceiveLanes::index_of(word, bits);
-      const bool was_last = lanes_.at(index).visitor.load(std::memory_order_relaxed) == visitor;
-      const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, visitor, false, awaits_answer);
+      const bool was_last = lanes_.at(index).last_thread.load(std::memory_order_relaxed) == thread;
+      const std::size_t taken = visit_lane(index, sink, was_last ? limit : 1, thread, false, awaits_answer);
       is_needed = is_needed || (was_last && taken != 0);
       count += taken;
     }
@@ -59,18 +59,18 @@ std::size_t Polling::poll_own_first(Sink& sink, std::size_t limit) noexcept {
   return count;
 }
 
-std::size_t Polling::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t visitor,
+std::size_t Polling::visit_lane(std::uint32_t index, Sink& sink, std::size_t limit, std::uint32_t thread,
                                 bool alone, bool& awaits_answer) noexcept {
   ReceiveLane& lane = lanes_.at(index);
   if (!lane.may_have_message()) {
     awaits_answer = awaits_answer || lane.reply.awaits_answer();
     return 0;
   }
-  if (!lane.lock.enter(visitor - 1)) return 0;
+  if (!lane.lock.enter(thread - 1)) return 0;
   const std::size_t count = receiver_.receive(lane, sink, limit, alone);
-  // A thread that only returned credit does not become the lane's visitor.
-  if (count != 0 && lane.visitor.load(std::memory_order_relaxed) != visitor)
-    lane.visitor.store(visitor, std::memory_order_relaxed);
+  // A thread that only returned credit does not become its last thread.
+  if (count != 0 && lane.last_thread.load(std::memory_order_relaxed) != thread)
+    lane.last_thread.store(thread, std::memory_order_relaxed);
   lane.lock.leave();
   return count;
 }

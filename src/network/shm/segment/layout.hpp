@@ -138,10 +138,10 @@ enum class RegionKind : std::uint32_t {
 };
 
 /// One memory region, written by its owner. Peers read it before every access; the members behind the
-/// generation do not change while the peer counts as a visitor and the region is open.
+/// generation do not change while the peer is counted in `attached` and the region is open.
 struct alignas(64) RegionEntry {
   std::atomic<std::uint32_t> generation;  // of the region while it is open; else 0
-  std::atomic<std::uint32_t> visitors;    // peers inside a registered region, or mapping an allocated one
+  std::atomic<std::uint32_t> attached;    // peers inside a registered region, or mapping an allocated one
   RegionKind kind;
   std::int32_t descriptor;  // of the file, in the owner's process
   std::uint64_t size;

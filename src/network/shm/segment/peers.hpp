@@ -142,7 +142,7 @@ class Peers {
   std::shared_ptr<AllocatedMemory> memory_;
   std::vector<std::atomic<const Peer*>> table_;  // published with release
   std::vector<std::atomic<bool>> departed_;
-  std::vector<std::atomic<Network::Reach>> reach_;  // of peers without a place in the table; with release
+  std::vector<std::atomic<Network::Reach>> reach_;  // of peers without an entry in the table; with release
   std::mutex mutex_;                                // guards what follows
   std::vector<std::unique_ptr<Peer>> owned_;
   std::vector<std::chrono::steady_clock::time_point> next_try_;

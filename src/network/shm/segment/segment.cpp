@@ -23,7 +23,7 @@ constexpr std::uint64_t kPunched = 64 * 1024;  // freed memory of at least this 
 
 constexpr std::uint64_t align(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 constexpr std::uint64_t page_align(std::uint64_t bytes) { return align(bytes, kPage); }
-/// Rounds up to a place that the kernel can map by itself: its pages may be larger than kPage.
+/// Rounds up to an offset that the kernel can map by itself: its pages may be larger than kPage.
 std::uint64_t mapping_align(std::uint64_t bytes) noexcept {
   return align(bytes, std::max(kPage, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))));
 }
@@ -150,8 +150,8 @@ std::uint64_t Segment::allocate_reply_slot() noexcept try {
     free_reply_slots_.reserve(4);
     const std::uint64_t offset = heap_.used() + kTogether <= heap_bytes() / 4 * 3 ? heap_.take(kTogether) : 0;
     if (offset == 0) return 0;
-    for (std::uint64_t place = 0; place + kReplySlotBytes <= kTogether; place += kReplySlotBytes)
-      free_reply_slots_.push_back(offset + place);
+    for (std::uint64_t within = 0; within + kReplySlotBytes <= kTogether; within += kReplySlotBytes)
+      free_reply_slots_.push_back(offset + within);
   }
   const std::uint64_t offset = free_reply_slots_.back();
   reply_slot_halves_[offset] = 2;
