@@ -18,7 +18,7 @@
 namespace weft::parcel {
 namespace {
 
-class Quiet final : public BackgroundWork {
+class NoBackground final : public BackgroundWork {
  public:
   bool poll(unsigned) override { return false; }
   std::uint64_t wakes() const noexcept override { return 0; }
@@ -60,7 +60,7 @@ class Simulated {
   [[nodiscard]] std::uint64_t digest() const noexcept { return stepper_.digest(); }
 
  private:
-  Quiet quiet_;
+  NoBackground quiet_;
   Stepper stepper_;
   std::vector<std::unique_ptr<WorkerPool>> pools_;
 };

@@ -58,10 +58,12 @@ class Answers final : public BackgroundWork {
   std::condition_variable changed_;
 };
 
-class Pool {
+class BlockablePool {
  public:
-  explicit Pool(unsigned workers) : pool_(workers, std::size_t{256} << 10, answers_, this) { pool_.start(); }
-  ~Pool() { pool_.stop(); }
+  explicit BlockablePool(unsigned workers) : pool_(workers, std::size_t{256} << 10, answers_, this) {
+    pool_.start();
+  }
+  ~BlockablePool() { pool_.stop(); }
   template <class Function>
   auto spawn(Function function) {
     using Result = std::invoke_result_t<Function&>;
@@ -83,7 +85,7 @@ class Pool {
 
 class BlockedWorkers : public testing::TestWithParam<unsigned> {
  protected:
-  Pool pool_{GetParam()};
+  BlockablePool pool_{GetParam()};
 };
 
 TEST_P(BlockedWorkers, AStdMutexIsHeldWhileItsTaskWaitsForAnAnswer) {
@@ -194,7 +196,7 @@ TEST_P(BlockedWorkers, ThePoolEndsAfterTasksThatBlock) {
   std::mutex mutex;
   std::atomic<int> ended{0};
   {
-    Pool pool(GetParam());
+    BlockablePool pool(GetParam());
     for (int number = 0; number < 20; ++number)
       detail::schedule_call(pool.pool(), [&, number]() noexcept {
         const std::lock_guard lock(mutex);
@@ -224,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(Pools, BlockedWorkers, testing::Values(1U, 2U, 4U),
                          [](const auto& instance) { return std::to_string(instance.param) + "workers"; });
 
 TEST(StandInsOfAPool, AreNotLentWhileWorkersCompute) {
-  Pool pool(2);
+  BlockablePool pool(2);
   std::vector<Future<void>> tasks;
   for (int number = 0; number < 2; ++number)
     tasks.push_back(pool.spawn([] {
@@ -237,7 +239,7 @@ TEST(StandInsOfAPool, AreNotLentWhileWorkersCompute) {
 }
 
 TEST(StandInsOfAPool, TheWatchRestsWhileAllWorkersDo) {
-  Pool pool(2);
+  BlockablePool pool(2);
   const StandIns& watch = pool.pool().stand_ins();
   for (int round = 0; round < 3; ++round) {
     while (!watch.is_at_rest()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -257,11 +259,11 @@ TEST(StandInsOfAPool, TheWatchRestsWhileAllWorkersDo) {
 /// One of two workers blocks until a task has run that waits in its own deque, while the other one never runs
 /// out of tasks.
 TEST(StandInsOfAPool, ABusyWorkerRunsWhatABlockedOneHas) {
-  Pool pool(2);
+  BlockablePool pool(2);
   std::atomic<bool> is_over{false};
   std::atomic<int> begun{0};
   struct Endless {
-    static void run(Pool& pool, std::atomic<bool>& is_over) {
+    static void run(BlockablePool& pool, std::atomic<bool>& is_over) {
       if (is_over) return;
       detail::schedule_call(pool.pool(), [&]() noexcept { run(pool, is_over); });
     }
