@@ -81,11 +81,11 @@ class StealDeque {
   struct Ring {
     explicit Ring(std::int64_t size)
         : capacity(size), items(new Atomic<T*>[static_cast<std::size_t>(size)]) {}
-    void put(std::int64_t place, T* item) {
-      items[static_cast<std::size_t>(place & (capacity - 1))].store(item, std::memory_order_relaxed);
+    void put(std::int64_t index, T* item) {
+      items[static_cast<std::size_t>(index & (capacity - 1))].store(item, std::memory_order_relaxed);
     }
-    T* get(std::int64_t place) {
-      return items[static_cast<std::size_t>(place & (capacity - 1))].load(std::memory_order_relaxed);
+    T* get(std::int64_t index) {
+      return items[static_cast<std::size_t>(index & (capacity - 1))].load(std::memory_order_relaxed);
     }
     const std::int64_t capacity;  // a power of two
     std::unique_ptr<Atomic<T*>[]> items;
@@ -94,7 +94,7 @@ class StealDeque {
   Ring* grow(Ring* ring, std::int64_t top, std::int64_t bottom) {
     rings_.push_back(std::make_unique<Ring>(2 * ring->capacity));  // thieves may still read the old one
     Ring* const grown = rings_.back().get();
-    for (std::int64_t place = top; place < bottom; ++place) grown->put(place, ring->get(place));
+    for (std::int64_t index = top; index < bottom; ++index) grown->put(index, ring->get(index));
     ring_.store(grown, std::memory_order_release);
     return grown;
   }

@@ -33,11 +33,12 @@ void Stepper::uninstall() noexcept {
 }
 Stepper* Stepper::installed() noexcept { return installed_stepper; }
 
-void Stepper::add(int place, WorkerPool& pool) {
+void Stepper::add(int position, WorkerPool& pool) {
   const std::lock_guard lock(mutex_);
-  const auto behind = std::find_if(pools_.begin(), pools_.end(),
-                                   [place](const Stepped& stepped) { return stepped.place > place; });
-  pools_.insert(behind, {place, &pool});
+  const auto behind = std::find_if(pools_.begin(), pools_.end(), [position](const Stepped& stepped) {
+    return stepped.position > position;
+  });
+  pools_.insert(behind, {position, &pool});
 }
 
 void Stepper::remove(WorkerPool& pool) noexcept {

@@ -41,12 +41,12 @@ class Stepper {
 
  private:
   friend class WorkerPool;
-  /// Pools are stepped by their places, whatever order they begin in.
+  /// Pools are stepped by their positions, whatever order they begin in.
   struct Stepped {
-    int place;
+    int position;
     WorkerPool* pool;
   };
-  void add(int place, WorkerPool& pool);
+  void add(int position, WorkerPool& pool);
   /// Runs the worker until pause().
   static void run_worker(WorkerPool& pool, unsigned number) noexcept;
   /// The step ends here, in the loop on the worker's stack `own`.

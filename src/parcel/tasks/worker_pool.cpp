@@ -243,14 +243,14 @@ void WorkerPool::loop(TaskStack& own) noexcept {
   }
 }
 
-void WorkerPool::start(int place) {
+void WorkerPool::start(int position) {
   is_started_ = true;
   if (stepper_ != nullptr) {
     for (unsigned number = 0; number < sources_.workers(); ++number) {
       Worker& worker = sources_.worker(number);
       worker.paused = &stacks_.take(worker);
     }
-    stepper_->add(place, *this);
+    stepper_->add(position, *this);
     return;
   }
   try {

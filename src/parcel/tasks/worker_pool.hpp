@@ -55,8 +55,8 @@ class WorkerPool final : public Scheduler {
              Stepper* stepper = nullptr);
   ~WorkerPool();
 
-  /// `place`: among the pools of its Stepper.
-  void start(int place = 0);
+  /// `position`: among the pools of its Stepper.
+  void start(int position = 0);
   /// Ends the threads, once they have no task. Idempotent.
   void stop() noexcept;
 

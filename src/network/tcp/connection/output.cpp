@@ -65,13 +65,13 @@ bool Output::Waiting::append(std::span<const iovec> parts, std::size_t skipped, 
 }
 
 std::size_t Output::Waiting::rest_behind(std::size_t written) const noexcept {
-  std::size_t place = 0;
-  while (place < written) {
+  std::size_t offset = 0;
+  while (offset < written) {
     Record record{};
-    std::memcpy(&record, bytes.get() + begin + place, sizeof record);
-    place += sizeof record + padded(record.bytes);
+    std::memcpy(&record, bytes.get() + begin + offset, sizeof record);
+    offset += sizeof record + padded(record.bytes);
   }
-  return place - written;
+  return offset - written;
 }
 
 Output::Result Output::write(int socket, Queue queue, const Record& record, std::span<const std::byte> header,
@@ -80,7 +80,7 @@ Output::Result Output::write(int socket, Queue queue, const Record& record, std:
   const std::size_t total = sizeof record + record.bytes + padding;
   std::array<iovec, 4> parts{part(std::as_bytes(std::span(&record, 1))), part(header), part(payload),
                              part(std::span(kZeros).first(padding))};
-  const auto place = static_cast<std::size_t>(queue);
+  const auto index = static_cast<std::size_t>(queue);
   if (is_empty() && total <= kShort) {
     // One flat piece costs the kernel less than four.
     std::array<std::byte, kShort> flat;
@@ -94,13 +94,13 @@ Output::Result Output::write(int socket, Queue queue, const Record& record, std:
     if (sent < 0) return Result::failed;
     return static_cast<std::size_t>(sent) == total
                ? Result::taken
-               : keep_rest(place, parts, static_cast<std::size_t>(sent), total);
+               : keep_rest(index, parts, static_cast<std::size_t>(sent), total);
   }
-  if (!is_empty()) return waiting_[place].append(parts, 0, total) ? Result::taken : Result::full;
+  if (!is_empty()) return waiting_[index].append(parts, 0, total) ? Result::taken : Result::full;
   const ssize_t sent = send_parts(socket, parts);
   if (sent < 0) return Result::failed;
   const auto written = static_cast<std::size_t>(sent);
-  return written == total ? Result::taken : keep_rest(place, parts, written, total);
+  return written == total ? Result::taken : keep_rest(index, parts, written, total);
 }
 
 Output::Result Output::write_answer(int socket, const Record& record) noexcept {
@@ -111,11 +111,11 @@ Output::Result Output::write_answer(int socket, const Record& record) noexcept {
 }
 
 /// The queue is empty, and has room for any record.
-Output::Result Output::keep_rest(std::size_t place, std::span<const iovec> parts, std::size_t written,
+Output::Result Output::keep_rest(std::size_t index, std::span<const iovec> parts, std::size_t written,
                                  std::size_t total) noexcept {
-  static_cast<void>(waiting_[place].append(parts, written, total - written));
+  static_cast<void>(waiting_[index].append(parts, written, total - written));
   if (written != 0) {
-    begun_queue_ = place;
+    begun_queue_ = index;
     begun_left_ = total - written;
   }
   return Result::taken;

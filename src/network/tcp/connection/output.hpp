@@ -74,7 +74,7 @@ class Output {
     [[nodiscard]] std::size_t rest_behind(std::size_t written) const noexcept;
   };
 
-  Result keep_rest(std::size_t place, std::span<const iovec> parts, std::size_t written,
+  Result keep_rest(std::size_t index, std::span<const iovec> parts, std::size_t written,
                    std::size_t total) noexcept;
   Result flush_piece(int socket) noexcept;
   Result flush_queues(int socket) noexcept;

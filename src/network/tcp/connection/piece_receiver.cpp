@@ -30,7 +30,7 @@ bool PieceReceiver::land(Connection& connection, const Record& record,
                         .token = record.token};
   transfer->to += record.bytes;
   transfer->left -= record.bytes;
-  if (connection.landing.left != 0) return make_place_for_rest(connection);
+  if (connection.landing.left != 0) return make_room_for_rest(connection);
   end_piece(connection, device);
   return true;
 }
@@ -57,7 +57,7 @@ bool PieceReceiver::land_put(Connection& connection, const Record& record) noexc
   });
   if (!is_inside) connection.refuses_put = true;
   store(connection, std::min(size, connection.end - connection.begin));
-  if (connection.landing.left != 0) return make_place_for_rest(connection);
+  if (connection.landing.left != 0) return make_room_for_rest(connection);
   end_put_piece(connection);
   return connection.is_open();
 }
@@ -77,11 +77,11 @@ void PieceReceiver::store(Connection& connection, std::size_t here) noexcept {
 
 /// Nothing is left in the chunk. The next record shall begin at a multiple of its alignment, behind the
 /// padding of this one. Returns false: nothing more can be taken.
-bool PieceReceiver::make_place_for_rest(Connection& connection) noexcept {
+bool PieceReceiver::make_room_for_rest(Connection& connection) noexcept {
   const std::size_t base =
       connection.chunk->users.load(std::memory_order_acquire) == 1 ? 0 : padded(connection.end);
-  const std::size_t place = base + shift_of(connection.landing);
-  if (place <= kChunkBytes) connection.begin = connection.end = place;
+  const std::size_t offset = base + shift_of(connection.landing);
+  if (offset <= kChunkBytes) connection.begin = connection.end = offset;
   return false;
 }
 

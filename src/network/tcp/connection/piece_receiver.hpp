@@ -26,8 +26,8 @@ class PieceReceiver {
         answers_(answers),
         discarded_(new std::byte[kDiscard]) {}
 
-  /// Takes a record of kind data: what has come of it is copied, and the rest will be read to its place.
-  /// Returns false when nothing more has come, or the connection is lost.
+  /// Takes a record of kind data: what has come of it is copied, and the rest will be read to where it
+  /// belongs. Returns false when nothing more has come, or the connection is lost.
   bool land(Connection& connection, const Record& record, session::SessionDevice& device) noexcept;
   /// Takes a record of kind put, likewise. A put that reaches beyond its region, or whose region has been
   /// released, is read to its end and refused.
@@ -43,7 +43,7 @@ class PieceReceiver {
   static constexpr std::size_t kDiscard = std::size_t{64} << 10;
 
   void store(Connection& connection, std::size_t here) noexcept;
-  static bool make_place_for_rest(Connection& connection) noexcept;
+  static bool make_room_for_rest(Connection& connection) noexcept;
   void end_put_piece(Connection& connection) noexcept;
 
   ConnectionOwner& owner_;

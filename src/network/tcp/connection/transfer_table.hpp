@@ -24,7 +24,7 @@ struct Transfer {
   bool is_get = false;      // is answered behind its bytes
 };
 
-/// Peers name a transfer by its place and generation: an answer to one that has ended finds none.
+/// Peers name a transfer by its index and generation: an answer to one that has ended finds none.
 class TransferTable {
  public:
   static constexpr std::size_t kMost = 64;  // of a device, and of a peer's device
