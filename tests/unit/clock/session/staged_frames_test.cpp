@@ -35,7 +35,7 @@ TEST_F(StagedFrames, leave_with_the_next_poll) {
   send_first();
   ASSERT_EQ(send(2), SendResult::sent);
   ASSERT_EQ(send(3, TrafficClass::data, 20), SendResult::sent);
-  ASSERT_EQ(send(4, TrafficClass::data, 512), SendResult::sent);
+  ASSERT_EQ(send(4, TrafficClass::data, 256), SendResult::sent);
   EXPECT_TRUE(transport_.sent.empty());
   EXPECT_TRUE(device_->is_laden());
   poll();
@@ -78,15 +78,15 @@ TEST_F(StagedFrames, that_wait_for_room_take_further_messages) {
 
 TEST_F(StagedFrames, leave_when_they_are_full) {
   send_first();
-  // Each takes 16 + 480 of the 1008 bytes behind the header.
-  for (std::uint64_t word = 2; word < 5; ++word)
-    ASSERT_EQ(send(word, TrafficClass::data, 480), SendResult::sent);
+  // Each takes 16 + 240 of the 1008 bytes behind the header.
+  for (std::uint64_t word = 2; word < 6; ++word)
+    ASSERT_EQ(send(word, TrafficClass::data, 240), SendResult::sent);
   const auto sent = take_sent(Kind::data);
   ASSERT_EQ(sent.size(), 1U);
-  EXPECT_EQ(words_of(sent[0]), (Words{2, 3}));
+  EXPECT_EQ(words_of(sent[0]), (Words{2, 3, 4}));
   EXPECT_LE(sizeof(Header) + sent[0].payload.size(), transport_.frame_size);
   poll();
-  EXPECT_EQ(take_sent(Kind::data).at(0).header.word, 4U);
+  EXPECT_EQ(take_sent(Kind::data).at(0).header.word, 5U);
 }
 
 TEST_F(StagedFrames, are_filled_to_the_last_byte) {
@@ -101,28 +101,28 @@ TEST_F(StagedFrames, are_filled_to_the_last_byte) {
 
 TEST_F(StagedFrames, that_are_full_and_have_no_room_refuse_what_follows) {
   send_first();
-  ASSERT_EQ(send(2, TrafficClass::data, 480), SendResult::sent);
-  ASSERT_EQ(send(3, TrafficClass::data, 480), SendResult::sent);
+  for (std::uint64_t word = 2; word < 5; ++word)
+    ASSERT_EQ(send(word, TrafficClass::data, 240), SendResult::sent);
   transport_.refused = {Kind::data};
-  EXPECT_EQ(send(4, TrafficClass::data, 480), SendResult::no_slot);
+  EXPECT_EQ(send(5, TrafficClass::data, 240), SendResult::no_slot);
   transport_.refused.clear();
-  ASSERT_EQ(send(4, TrafficClass::data, 480), SendResult::sent);
+  ASSERT_EQ(send(5, TrafficClass::data, 240), SendResult::sent);
   poll();
   const auto sent = take_sent(Kind::data);
   ASSERT_EQ(sent.size(), 2U);
-  EXPECT_EQ(words_of(sent[0]), (Words{2, 3}));
-  EXPECT_EQ(sent[1].header.word, 4U);
+  EXPECT_EQ(words_of(sent[0]), (Words{2, 3, 4}));
+  EXPECT_EQ(sent[1].header.word, 5U);
 }
 
 TEST_F(StagedFrames, leave_before_what_is_too_long_for_them) {
   send_first();
   ASSERT_EQ(send(2), SendResult::sent);
   ASSERT_EQ(send(3), SendResult::sent);
-  ASSERT_EQ(send(4, TrafficClass::data, 513), SendResult::sent);
+  ASSERT_EQ(send(4, TrafficClass::data, 257), SendResult::sent);
   const auto sent = take_sent(Kind::data);
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_EQ(words_of(sent[0]), (Words{2, 3}));
-  EXPECT_EQ(sent[1].payload.size(), 513U);
+  EXPECT_EQ(sent[1].payload.size(), 257U);
 }
 
 TEST_F(StagedFrames, leave_before_packets_and_are_no_part_of_other_classes) {
@@ -139,6 +139,21 @@ TEST_F(StagedFrames, leave_before_packets_and_are_no_part_of_other_classes) {
   EXPECT_EQ(sent[0].header.word, 2U);
   EXPECT_EQ(sent[1].header.word, 6U);
   EXPECT_EQ(transport_.packets, (std::vector{std::pair{std::uint32_t{9}, std::size_t{100}}}));
+}
+
+TEST_F(StagedFrames, take_packets_where_the_transport_shows_what_they_hold) {
+  transport_.packet_content.assign(256, std::byte{3});
+  send_first();
+  ASSERT_EQ(send(2), SendResult::sent);
+  const Outgoing outgoing{kPeer, 0, TrafficClass::data, 7, false, 3};
+  ASSERT_EQ(device_->send_packet(outgoing, 9, 256), SendResult::sent);
+  EXPECT_EQ(transport_.released, (std::vector<std::uint32_t>{9}));
+  poll();
+  EXPECT_EQ(words_of(take_sent(Kind::data).at(0)), (Words{2, 3}));
+  ASSERT_EQ(device_->send_packet(outgoing, 10, 256), SendResult::sent);
+  EXPECT_EQ(transport_.packets, (std::vector{std::pair{std::uint32_t{10}, std::size_t{256}}}))
+      << "the first one since a poll leaves by itself, and the transport gives it back";
+  EXPECT_EQ(transport_.released.size(), 1U);
 }
 
 TEST_F(StagedFrames, change_with_the_class) {

@@ -77,11 +77,13 @@ class TransportDouble final : public Transport {
   std::chrono::nanoseconds sleep_limit = std::chrono::nanoseconds::max();
   int descriptor = -1;
   std::size_t frame_size = 1024;
+  std::vector<std::byte> packet_content;  // of every packet, where frames take packets
   Unsent unsent_bytes;
   std::function<void(SessionDevice&)> on_drive;
   // What it has seen
   std::vector<Transmitted> sent;
   std::vector<std::pair<std::uint32_t, std::size_t>> packets;
+  std::vector<std::uint32_t> released;  // packets that were copied into a frame
   std::size_t drives = 0;
   std::size_t prepared = 0;
   std::vector<int> ended_with;
@@ -104,6 +106,10 @@ class TransportDouble final : public Transport {
     if (answer == Sent::yes) packets.emplace_back(packet, size);
     return answer;
   }
+  [[nodiscard]] const std::byte* content_of_packet(std::uint32_t) const noexcept override {
+    return packet_content.empty() ? nullptr : packet_content.data();
+  }
+  void release_packet(std::uint32_t packet) noexcept override { released.push_back(packet); }
   std::byte* take_frame() noexcept override {
     if (frames_ == 0) return nullptr;
     --frames_;
