@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <cstddef>
+#include <initializer_list>
 
 namespace weft::mpi {
 
