@@ -18,7 +18,7 @@ void refuse_buffer(const void* buffer, MPI_Count count, const Datatype& type) {
   fail(MPI_ERR_BUFFER, "the buffer is %s, and %lld bytes are to be moved",
        buffer == nullptr        ? "a null pointer"
        : buffer == MPI_IN_PLACE ? "MPI_IN_PLACE, which messages do not have"
-                                : "no place in memory",
+                                : "no address in memory",
        static_cast<long long>(count * type.size));
 }
 

@@ -4,45 +4,17 @@
 #include "bindings/mpi/objects/blocks.hpp"
 #include "bindings/mpi/point_to_point/checks.hpp"
 #include "bindings/mpi/point_to_point/point_to_point_calls.hpp"
+#include "bindings/mpi/point_to_point/taken_message.hpp"
 #include "bindings/mpi/point_to_point/unmatched.hpp"
 #include "bindings/mpi/point_to_point/wait_for_request.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
-#include <list>
-#include <mutex>
 #include <string>
 
 namespace weft::mpi {
 
 namespace {
-
-/// A message that a matched probe has taken out: an MPI_Message. In a list of all that are not received yet.
-struct TakenMessage : Object {
-  static constexpr Kind kKind = Kind::message;
-  TakenMessage(MatchedMessage&& taken, Communicator& from)
-      : Object(kKind), message(std::move(taken)), communicator(retain(&from)) {
-    const std::lock_guard lock(all_mutex);
-    place = all().insert(all().end(), this);
-  }
-  ~TakenMessage() {
-    {
-      const std::lock_guard lock(all_mutex);
-      all().erase(place);
-    }
-    release(communicator);
-  }
-
-  static std::list<TakenMessage*>& all() {
-    static auto& messages = *new std::list<TakenMessage*>;
-    return messages;
-  }
-  static inline std::mutex all_mutex;
-
-  MatchedMessage message;
-  Communicator* communicator;
-  std::list<TakenMessage*>::iterator place;
-};
 
 MPI_Status status_of(const ProbedMessage& found, const Communicator& communicator) noexcept {
   MPI_Status status = empty_status();
@@ -105,21 +77,20 @@ Request* start_taken(void* buffer, MPI_Count count, Datatype& type, MPI_Message*
 }  // namespace
 
 std::string probed_messages() {
-  std::string line;
-  const std::size_t count = TakenMessage::all().size();
-  while (!TakenMessage::all().empty()) {
-    TakenMessage* const first = TakenMessage::all().front();
-    if (line.empty()) {
-      const MPI_Status status = status_of(first->message.info(), *first->communicator);
-      line = "weft-mpi: rank " + std::to_string(own_world_rank) + ": MPI_Finalize: " + std::to_string(count) +
-             (count == 1 ? " message was" : " messages were") +
-             " taken by MPI_Mprobe or MPI_Improbe and never received (MPI_Mrecv); the first: from rank " +
-             std::to_string(status.MPI_SOURCE) + " with tag " + std::to_string(status.MPI_TAG) + " on " +
-             first->communicator->described() + "\n";
+  std::string first;
+  std::size_t count = 0;
+  visit_taken_messages([&](TakenMessage& message) {
+    if (++count == 1) {
+      const MPI_Status status = status_of(message.message.info(), *message.communicator);
+      first = "from rank " + std::to_string(status.MPI_SOURCE) + " with tag " +
+              std::to_string(status.MPI_TAG) + " on " + message.communicator->described();
     }
-    release(first);
-  }
-  return line;
+    release(&message);
+  });
+  if (count == 0) return "";
+  return "weft-mpi: rank " + std::to_string(own_world_rank) + ": MPI_Finalize: " + std::to_string(count) +
+         (count == 1 ? " message was" : " messages were") +
+         " taken by MPI_Mprobe or MPI_Improbe and never received (MPI_Mrecv); one of them: " + first + "\n";
 }
 
 void probe(int source, int tag, Communicator& communicator, MPI_Status* status) {

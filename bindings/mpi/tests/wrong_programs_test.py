@@ -213,7 +213,7 @@ class WrongPrograms(unittest.TestCase):
 
     def test_what_is_left_is_told_without_the_checks(self):
         unmatched = r"weft-mpi: rank 1: MPI_Finalize: 1 message was never received: from rank 0 with tag 42 on MPI_COMM_WORLD, of 4 bytes\n"
-        probed = (r"weft-mpi: rank \d: MPI_Finalize: 1 message was taken by MPI_Mprobe or MPI_Improbe and never received \(MPI_Mrecv\); the first: from "
+        probed = (r"weft-mpi: rank \d: MPI_Finalize: 1 message was taken by MPI_Mprobe or MPI_Improbe and never received \(MPI_Mrecv\); one of them: from "
                   r"rank \d with tag 5 on MPI_COMM_WORLD\n")
         for name, line in (("unmatched_message", unmatched), ("unmatched_late", unmatched), ("probed_and_left", probed),
                            ("count_of_nothing", r"weft-mpi: rank 1: MPI_Finalize: 1 message of collectives was never received: from rank 0 on "
