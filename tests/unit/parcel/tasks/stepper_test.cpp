@@ -14,17 +14,10 @@
 #include <vector>
 
 #include "parcel/tasks/worker_pool.hpp"
+#include "unit/parcel/tasks/background_doubles.hpp"
 
 namespace weft::parcel {
 namespace {
-
-class NoBackground final : public BackgroundWork {
- public:
-  bool poll(unsigned) override { return false; }
-  std::uint64_t wakes() const noexcept override { return 0; }
-  void park(unsigned, Timeout, std::uint64_t) override {}
-  void wake() noexcept override {}
-};
 
 /// Two pools, of two workers and of one, as ranks of one process have them.
 class Simulated {

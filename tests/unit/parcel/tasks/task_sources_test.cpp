@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "parcel/tasks/worker_pool.hpp"
+#include "unit/parcel/tasks/background_doubles.hpp"
 
 namespace weft::parcel {
 namespace {
-
-class NothingElse final : public BackgroundWork {
- public:
-  bool poll(unsigned) override { return false; }
-  std::uint64_t wakes() const noexcept override { return 0; }
-  void park(unsigned, Timeout, std::uint64_t) override {}
-  void wake() noexcept override {}
-};
 
 /// Of a pool of three workers that has not been started: no thread takes anything.
 class SourcesOfTasks : public testing::Test {
@@ -32,7 +25,7 @@ class SourcesOfTasks : public testing::Test {
     return found;
   }
 
-  NothingElse background_;
+  NoBackground background_;
   WorkerPool pool_{3, std::size_t{64} << 10, background_, nullptr};
   TaskSources& sources_ = pool_.sources();
   std::vector<Task> tasks_ = std::vector<Task>(12, Task([](Task&) noexcept {}));

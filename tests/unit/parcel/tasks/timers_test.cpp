@@ -9,17 +9,10 @@
 #include <vector>
 
 #include "parcel/tasks/worker_pool.hpp"
+#include "unit/parcel/tasks/background_doubles.hpp"
 
 namespace weft::parcel {
 namespace {
-
-class NobodyPolls final : public BackgroundWork {
- public:
-  bool poll(unsigned) override { return false; }
-  std::uint64_t wakes() const noexcept override { return 0; }
-  void park(unsigned, Timeout, std::uint64_t) override {}
-  void wake() noexcept override {}
-};
 
 /// Tasks of a worker that a test steps, which wait until hours that the test says have come.
 class DeadlinesOfTasks : public testing::Test {
@@ -56,7 +49,7 @@ class DeadlinesOfTasks : public testing::Test {
   }
 
   const Time begin_ = std::chrono::steady_clock::now();
-  NobodyPolls background_;
+  NoBackground background_;
   Stepper stepper_{3};
   WorkerPool pool_{1, std::size_t{128} << 10, background_, nullptr, &stepper_};
   std::vector<std::optional<Promise<void>>> promises_;

@@ -16,33 +16,10 @@
 #include <vector>
 
 #include "parcel/tasks/worker_pool.hpp"
+#include "unit/parcel/tasks/background_doubles.hpp"
 
 namespace weft::parcel {
 namespace {
-
-/// Nothing to communicate.
-class Quiet final : public BackgroundWork {
- public:
-  bool poll(unsigned) override { return false; }
-  std::uint64_t wakes() const noexcept override {
-    const std::lock_guard lock(mutex_);
-    return wakes_;
-  }
-  void park(unsigned, Timeout, std::uint64_t seen) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(1), [&] { return wakes_ != seen; });
-  }
-  void wake() noexcept override {
-    const std::lock_guard lock(mutex_);
-    ++wakes_;
-    changed_.notify_all();
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t wakes_ = 0;
-};
 
 // ThreadSanitizer has room for some thousands of stacks.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -75,7 +52,7 @@ class Pool {
   WorkerPool& pool() { return pool_; }
 
  private:
-  Quiet quiet_;
+  CountedWakes quiet_;
   WorkerPool pool_;
 };
 
