@@ -41,8 +41,8 @@ class Deadlines {
  public:
   /// A time that is never reached.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  /// A time that has come.
-  static constexpr std::int64_t kNow = std::numeric_limits<std::int64_t>::min();
+  /// A time that has come: the clock shows none before. The distance from any time of the clock to it fits.
+  static constexpr std::int64_t kNow = 0;
 
   /// The node of one operation, and its completion object.
   class alignas(64) Node final : public Completion {

@@ -10,8 +10,9 @@
 
 namespace weft::detail {
 
-/// Returns the time when `timeout` has passed, by base::now_ns().
+/// Returns the time when `timeout` has passed, by base::now_ns(); kNow when it is negative.
 [[nodiscard]] inline std::int64_t time_after(Timeout timeout) noexcept {
+  if (timeout.count() < 0) return core::Deadlines::kNow;
   const std::int64_t now = base::now_ns();
   return timeout.count() < core::Deadlines::kNever - now ? now + timeout.count() : core::Deadlines::kNever;
 }

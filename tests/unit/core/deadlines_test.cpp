@@ -1,6 +1,9 @@
 // Nodes of operations with a timeout: order, ends before and after the time, threads.
 #include "core/deadline/deadlines.hpp"
 
+#include "base/clock.hpp"
+#include "core/deadline/timeout.hpp"
+
 #include <weft/detail/message_access.hpp>
 
 #include <gtest/gtest.h>
@@ -208,6 +211,29 @@ Outcome end_as_due(Node& node, Recorded& recorded) {
   detail::MessageAccess::set_outcome(message, Outcome::timed_out);
   node.signal(message);
   return recorded.outcome;
+}
+
+/// Whoever waits takes the clock from a deadline: the distance to any of them has to fit 64 bits.
+TEST(Deadlines, have_distances_that_fit) {
+  for (const Timeout timeout : {Timeout(std::chrono::nanoseconds(-1)), Timeout(std::chrono::hours::min()),
+                                Timeout(std::chrono::nanoseconds::min())}) {
+    EXPECT_GE(detail::time_after(timeout), 0) << timeout.count();
+    EXPECT_LE(detail::time_after(timeout), base::now_ns()) << timeout.count();
+  }
+  EXPECT_EQ(detail::time_after(Timeout(std::chrono::hours::max())), Deadlines::kNever);
+
+  Deadlines deadlines(2);
+  Told object;
+  Node* const node = deadlines.take(object, Deadlines::kNever);
+  ASSERT_NE(node, nullptr);
+  EXPECT_TRUE(deadlines.arm(*node));
+  deadlines.update();
+  EXPECT_EQ(deadlines.next_time(), Deadlines::kNever);
+  EXPECT_TRUE(deadlines.cancel(deadlines.handle_of(*node, 0)));
+  deadlines.update();
+  EXPECT_GE(deadlines.next_time(), 0) << "of an operation that is cancelled";
+  end(*node);
+  deadlines.update();
 }
 
 TEST(Deadlines, of_operations_that_are_cancelled_have_come) {
