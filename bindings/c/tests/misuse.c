@@ -91,6 +91,33 @@ static void mix_runtimes(weft_runtime* runtime) {
   MUST(weft_runtime_destroy(other));
 }
 
+/* Fields that a later version may give a meaning are 0. */
+static void set_reserved(weft_runtime* runtime, weft_endpoint* endpoint) {
+  weft_options options = {0};
+  weft_region_options of_region = {0};
+  weft_device_options of_device = {0};
+  weft_collective_options of_collective = {0};
+  weft_region* region = NULL;
+  weft_device* device = NULL;
+  weft_collective* all = NULL;
+  char byte = 0;
+  options.size = sizeof options;
+  options.reserved = 7;
+  say("reserved field", weft_post_send(endpoint, 0, 1, &byte, 1, &options), WEFT_ERROR_ARGUMENT);
+  of_region.size = sizeof of_region;
+  of_region.reserved = 7;
+  say("reserved field of a region", weft_region_create(runtime, 64, &of_region, &region),
+      WEFT_ERROR_ARGUMENT);
+  of_device.size = sizeof of_device;
+  of_device.reserved = 7;
+  say("reserved field of a device", weft_device_create(runtime, &of_device, &device), WEFT_ERROR_ARGUMENT);
+  of_collective.size = sizeof of_collective;
+  of_collective.reserved = 7;
+  say("reserved field of a collective", weft_collective_create(runtime, endpoint, &of_collective, &all),
+      WEFT_ERROR_ARGUMENT);
+  REQUIRE(region == NULL && device == NULL && all == NULL);
+}
+
 int main(void) {
   weft_runtime* runtime;
   weft_runtime* second = NULL;
@@ -199,6 +226,7 @@ int main(void) {
   MUST(weft_wait_queue(endpoint, queue, 0, &message));
   weft_message_free(&message);
   be_older(endpoint);
+  set_reserved(runtime, endpoint);
   be_late(runtime, endpoint);
   mix_runtimes(runtime);
 

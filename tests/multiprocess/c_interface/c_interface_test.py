@@ -60,6 +60,7 @@ class CInterface(unittest.TestCase):
         for what, line in lines.items():
             self.assertRegex(line, r"^weft_\w+: .+", what)
         self.assertIn("options->size is 3", lines["size of options"])
+        self.assertIn("options->reserved is 7", lines["reserved field"])
         self.assertIn("enormous", lines["bad attribute"])
         self.assertIn("99", lines["no rank"])
         self.assertIn("engine", lines["engine of an active message"])

@@ -82,6 +82,13 @@ void check_size(const void* given, std::size_t size, std::size_t known, const ch
                       std::to_string(size));
 }
 
+void check_reserved(std::int64_t reserved, const char* name) {
+  if (reserved != 0)
+    throw BadArgument(std::string(name) + "->reserved is " + std::to_string(reserved) + ": weft " +
+                      library_version() + " has no such field, it must be 0 (begin with " +
+                      "a struct of zeros, and set its size)");
+}
+
 weft_result result_of(Outcome outcome) noexcept {
   return outcome == Outcome::ok ? WEFT_OK : kOutcome + static_cast<weft_result>(outcome);
 }

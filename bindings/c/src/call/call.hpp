@@ -58,15 +58,18 @@ Object& present(Object* object, const char* name) {
 }
 
 void check_size(const void* given, std::size_t size, std::size_t known, const char* name);
+void check_reserved(std::int64_t reserved, const char* name);
 
 /// A struct of the caller as this library has it: what an older caller's lacks is zero. Throws BadArgument
-/// for a size that is none, and for a newer caller's field that is set and not known here.
+/// for a size that is none, and for a newer caller's field that is set and not known here; one that a later
+/// version may make of `reserved` is among them.
 template <class Options>
 Options options_of(const Options* given, const char* name) {
   Options options{};
   if (given == nullptr) return options;
   check_size(given, given->size, sizeof options, name);
   std::memcpy(&options, given, given->size < sizeof options ? given->size : sizeof options);
+  if constexpr (requires { options.reserved; }) check_reserved(options.reserved, name);
   return options;
 }
 
