@@ -162,7 +162,7 @@ Outcome Collective::run(const detail::CollectiveCall& called, const std::source_
     return context_->refuse_broken();
   const Outcome outcome = run_checked(call);
   // This call has taken part, so that the order of the ranks stays the same.
-  if (context_->roll_call().has_unreported() && outcome == Outcome::ok) [[unlikely]]
+  if (context_->roll_call().owe_again() && outcome == Outcome::ok) [[unlikely]]
     return context_->refuse_broken();
   return outcome;
 }

@@ -107,7 +107,7 @@ CollectiveContext::~CollectiveContext() {
   posted_.drop();
   if (operations_.load(std::memory_order_relaxed) != 0) user_.refuse_early_end("CollectiveOperation");
   // Nobody calls anything any more that could report it.
-  if (roll_call_.has_unreported() && !roll_call_.is_expired())
+  if (roll_call_.owe_again() && !roll_call_.is_expired())
     std::fprintf(stderr, "weft: a Collective of rank %d ends: %s\n", runtime_.rank(),
                  roll_call_.report_any().c_str());
 }

@@ -64,7 +64,7 @@ Outcome CollectiveRun::wait() {
   if (has_mismatch_.load(std::memory_order_relaxed)) context_.report(call_, number(), mismatch_);
   if (outcome != Outcome::ok && outcome != Outcome::peer_failed && context_.roll_call().differs(number()))
     return context_.give_up(number());
-  if (outcome == Outcome::ok && context_.roll_call().has_unreported()) return context_.refuse_broken();
+  if (outcome == Outcome::ok && context_.roll_call().owe_again()) return context_.refuse_broken();
   return outcome;
 }
 

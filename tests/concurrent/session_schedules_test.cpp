@@ -34,25 +34,25 @@ struct Lanes {
   void deliver(std::size_t lane, std::uint32_t frames) {
     for (std::uint32_t frame = 0; frame < frames; ++frame) {
       taken[lane].add(1, 3);
-      credit.note(taken[lane].untold() >= kBatch);
+      credit.note(taken[lane].unreported() >= kBatch);
     }
   }
   /// `all`: not only batches. `is_refused`: the network has no room now.
   void serve(bool all, bool is_refused) {
     needs_service = credit.take_due() || needs_service;
     if (!needs_service && !all) return;
-    if (all) credit.begin_to_tell_all();
+    if (all) credit.begin_to_report_all();
     bool is_left = false;
     for (Taken& lane : taken) {
-      if (lane.untold() < (all ? 1 : kBatch)) continue;
+      if (lane.unreported() < (all ? 1 : kBatch)) continue;
       const std::uint32_t whole = lane.whole();
       if (is_refused)
         is_left = true;
       else
-        lane.tell(whole);
+        lane.report(whole);
     }
     needs_service = is_left;
-    if (all && is_left) credit.has_not_told_all();
+    if (all && is_left) credit.owe_again();
   }
 
   bool needs_service = false;
@@ -67,14 +67,14 @@ void nothing_taken_is_forgotten(Schedule& schedule) {
                     lanes.serve(round % 3 == 2, schedule.choose(4) == 0);
                 }});
   for (const Taken& lane : lanes.taken) {
-    if (lane.untold() != 0 && !lanes.credit.is_owed())
+    if (lane.unreported() != 0 && !lanes.credit.is_owed())
       schedule.report("credit is owed, and nobody is told to return it");
-    if (lane.untold() >= kBatch && !lanes.credit.is_due() && !lanes.needs_service)
+    if (lane.unreported() >= kBatch && !lanes.credit.is_due() && !lanes.needs_service)
       schedule.report("a batch of credit is due, and nobody looks for it");
   }
   // When everything has ended one more look returns the rest.
   lanes.serve(true, false);
-  if (lanes.taken[0].told() != 5 || lanes.taken[1].told() != 4 || lanes.credit.is_owed())
+  if (lanes.taken[0].reported() != 5 || lanes.taken[1].reported() != 4 || lanes.credit.is_owed())
     schedule.report("the last look has not told of everything");
   if (lanes.taken[0].messages() != 15 || lanes.taken[1].messages() != 12)
     schedule.report("messages are counted wrongly");
@@ -93,7 +93,7 @@ void a_window_never_stalls(Schedule& schedule) {
   model::Atomic<std::uint32_t> sent{0};
   schedule.run({[&] {  // what the peer has been told, it has: told() stands for the credit's message
                   for (std::uint32_t count = 0; count < kFrames; ++count) {
-                    while (count - lanes.taken[0].told() >= kWindow) {
+                    while (count - lanes.taken[0].reported() >= kWindow) {
                     }
                     sent.store(count + 1, std::memory_order_release);
                   }

@@ -136,12 +136,12 @@ class JobService final : public ServiceThread {
       log_.error("rank " + std::to_string(refused->rank) + " cannot take part in the job: " + refused->why);
     while (server_.findings().take_unfinished().has_value()) {
     }
-    for (; told_losses_ < server_.findings().losses().size(); ++told_losses_) {
-      const local::Findings::Loss& loss = server_.findings().losses()[told_losses_];
+    for (; reported_losses_ < server_.findings().losses().size(); ++reported_losses_) {
+      const local::Findings::Loss& loss = server_.findings().losses()[reported_losses_];
       log_.error("rank " + std::to_string(loss.rank) + " had accepted messages that are lost: " + loss.what);
     }
     if (joining_ && joining_->passed()) end_absent();
-    if (server_.findings().aborted().has_value() && !std::exchange(has_told_abort_, true))
+    if (server_.findings().aborted().has_value() && !std::exchange(has_reported_abort_, true))
       end_all(*server_.findings().aborted());
   }
 
@@ -226,8 +226,8 @@ class JobService final : public ServiceThread {
   sockets::Inbox inbox_;
   std::unique_ptr<sockets::Acceptor> acceptor_;
   std::vector<std::unique_ptr<relay::RemoteHost>> hosts_;
-  std::size_t told_losses_ = 0;
-  bool has_told_abort_ = false;
+  std::size_t reported_losses_ = 0;
+  bool has_reported_abort_ = false;
   std::optional<base::Deadline> joining_;  // until then all must have joined
 };
 

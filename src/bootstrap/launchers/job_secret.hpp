@@ -1,5 +1,5 @@
 // What the ranks of a job know of each other before they have talked: the secret that a user has given all of
-// them, if any, and half a secret of each rank's own, of which the others are told the other half.
+// them, if any, and half a secret of each rank's own, of which the others are sent the other half.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace weft::bootstrap::contact {
 
 /// Made of WEFT_JOB_SECRET; nothing when it is not set.
-[[nodiscard]] std::optional<sockets::Key> told_secret();
+[[nodiscard]] std::optional<sockets::Key> configured_secret();
 
-/// Two processes' own: from the half of the one and the told half of the other, and WEFT_JOB_SECRET, which
-/// both must have set to the same or not at all. Nothing when the told half is none.
+/// Two processes' own: from the half of the one and the sent half of the other, and WEFT_JOB_SECRET, which
+/// both must have set to the same or not at all. Nothing when the sent half is none.
 [[nodiscard]] std::optional<sockets::Key> secret_between(const sockets::KeyPair& own,
                                                          const sockets::PublicKey& other);
 

@@ -91,7 +91,7 @@ void Board::publish(int rank, std::string_view key, std::span<const std::byte> v
   mark_of(rank).has_more.store(1, std::memory_order_relaxed);
 }
 
-Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte>& value) const {
+Board::Lookup Board::look_up(int rank, std::string_view key, std::vector<std::byte>& value) const {
   bool has_free = false;
   for (const Slot& from : slots(rank)) {
     // Pairs with the release in publish().
@@ -101,11 +101,11 @@ Board::Told Board::look_up(int rank, std::string_view key, std::vector<std::byte
         key != std::string_view(from.key.data(), std::min(key.size(), from.key.size())))
       continue;
     value.assign(from.value.begin(), from.value.begin() + from.value_bytes);
-    return Told::value;
+    return Lookup::value;
   }
   const bool knows_all = page_->holds == Holds::all && has_free;
-  return knows_all && mark_of(rank).has_more.load(std::memory_order_relaxed) == 0 ? Told::not_published
-                                                                                  : Told::nothing;
+  return knows_all && mark_of(rank).has_more.load(std::memory_order_relaxed) == 0 ? Lookup::not_published
+                                                                                  : Lookup::nothing;
 }
 
 bool Board::mark(int rank, End how) noexcept {

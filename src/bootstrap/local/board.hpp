@@ -68,12 +68,12 @@ class Board {
   /// Tells of a value that the rank has published; it may be told again. One thread of the launcher.
   void publish(int rank, std::string_view key, std::span<const std::byte> value) noexcept;
   /// What the board tells of a value. Any thread of a rank.
-  enum class Told : std::uint8_t {
+  enum class Lookup : std::uint8_t {
     nothing,        ///< only the launcher knows
     not_published,  ///< the rank has not published it yet
     value,          ///< the one that is returned
   };
-  Told look_up(int rank, std::string_view key, std::vector<std::byte>& value) const;
+  Lookup look_up(int rank, std::string_view key, std::vector<std::byte>& value) const;
 
  private:
   enum class End : std::uint8_t { none, failed, left };

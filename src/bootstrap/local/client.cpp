@@ -102,9 +102,9 @@ class LocalClient final : public Bootstrap, public Agreeing {
     check_key(key);
     base::refuse_in_forked_copy("bootstrap");
     std::vector<std::byte> value;
-    const auto told = board_->look_up(rank, key, value);
-    if (told == local::Board::Told::value) return value;
-    if (told == local::Board::Told::not_published) return std::nullopt;
+    const auto found = board_->look_up(rank, key, value);
+    if (found == local::Board::Lookup::value) return value;
+    if (found == local::Board::Lookup::not_published) return std::nullopt;
     Answer answer = ask(Message::try_get, rank, bytes_of(key));
     if (answer.message == Message::missing) return std::nullopt;
     return std::move(answer.payload);
@@ -190,11 +190,11 @@ class LocalClient final : public Bootstrap, public Agreeing {
 
  private:
   static constexpr std::size_t kLongestReason = 4096;
-  static constexpr double kToBeTold = 5.0;  // seconds
+  static constexpr double kToBeNotified = 5.0;  // seconds
 
   /// The job's server ends with this process: the others have a while to be told by it why.
   void await_others() const {
-    const base::Deadline while_they_ask{kToBeTold};
+    const base::Deadline while_they_ask{kToBeNotified};
     while (board_->departures().load(std::memory_order_acquire) < static_cast<std::uint32_t>(size_) &&
            !while_they_ask.passed())
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -162,7 +162,7 @@ bool Agent::answers_itself(Client& client, local::Request& request) {
   if (names_value(request, size_) && client.instance.has_value()) {
     Bytes value;
     if (board_of(*client.instance).look_up(header.argument, request.text(), value) !=
-        local::Board::Told::value)
+        local::Board::Lookup::value)
       return false;
     const Header found{static_cast<std::uint32_t>(value.size()), header.request, Message::done, 0};
     connections_.send(client.connection, found, std::make_shared<Bytes>(std::move(value)));

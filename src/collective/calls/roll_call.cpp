@@ -53,7 +53,7 @@ void RollCall::ask_neighbors(std::uint64_t number, const detail::CollectiveCall&
   for (const int peer : peers) {
     if (peer == rank_ || send(peer, note)) continue;
     const std::lock_guard lock(mutex_);
-    untold_.push_back({peer, note});
+    unsent_notes_.push_back({peer, note});
     has_early_.store(true, std::memory_order_relaxed);
   }
 }
@@ -216,20 +216,20 @@ void RollCall::conclude(const Note& verdict, bool tell) noexcept {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer == rank_ || send(peer, verdict)) continue;
     const std::lock_guard lock(mutex_);
-    untold_.push_back({peer, verdict});
+    unsent_notes_.push_back({peer, verdict});
   }
 }
 
 bool RollCall::tell_again() noexcept {
-  std::vector<Untold> untold;
+  std::vector<UnsentNote> unsent;
   {
     const std::lock_guard lock(mutex_);
-    untold.swap(untold_);
+    unsent.swap(unsent_notes_);
   }
-  std::erase_if(untold, [this](const Untold& each) { return send(each.rank, each.note); });
+  std::erase_if(unsent, [this](const UnsentNote& each) { return send(each.rank, each.note); });
   const std::lock_guard lock(mutex_);
-  untold_.insert(untold_.end(), untold.begin(), untold.end());
-  return untold_.empty();
+  unsent_notes_.insert(unsent_notes_.end(), unsent.begin(), unsent.end());
+  return unsent_notes_.empty();
 }
 
 bool RollCall::is_concerned(std::uint64_t number) const noexcept {

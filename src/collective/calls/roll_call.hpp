@@ -78,9 +78,7 @@ class RollCall {
   [[nodiscard]] bool is_broken() const noexcept { return is_broken_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_expired() const noexcept;
   /// Returns true when this rank has not reported a verdict yet.
-  [[nodiscard]] bool has_unreported() const noexcept {
-    return unreported_.load(std::memory_order_acquire) != 0;
-  }
+  [[nodiscard]] bool owe_again() const noexcept { return unreported_.load(std::memory_order_acquire) != 0; }
   /// Returns true when a verdict names the calls of both ranks in the run.
   [[nodiscard]] bool has_calls_of(std::uint64_t number, int one, int other) const noexcept;
 
@@ -137,7 +135,7 @@ class RollCall {
   const int size_;
   Sender& sender_;
   CallLog log_;
-  std::atomic<bool> has_early_{false};  // or something untold
+  std::atomic<bool> has_early_{false};  // or a note that is not sent
   std::atomic<bool> is_broken_{false};
   std::atomic<std::uint32_t> unreported_{0};
   std::atomic<std::uint64_t> first_differing_{kNone};
@@ -148,11 +146,11 @@ class RollCall {
     Note note;
     bool is_reported = false;
   };
-  struct Untold {
+  struct UnsentNote {
     int rank;
     Note note;
   };
-  std::vector<Untold> untold_;
+  std::vector<UnsentNote> unsent_notes_;
   NeighborChanges neighbors_;
   std::optional<Verdict> broken_;
   std::vector<Verdict> lengths_;         // the last ones

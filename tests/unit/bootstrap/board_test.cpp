@@ -15,7 +15,7 @@ namespace {
 
 using weft::bootstrap::local::Board;
 using weft::bootstrap::local::Descriptor;
-using Told = Board::Told;
+using Lookup = Board::Lookup;
 
 constexpr const char* kJob = "0123456789abcdef0123456789abcdef";
 constexpr int kRanks = 5;
@@ -32,11 +32,11 @@ struct Pair {
   std::string told(int rank, std::string_view key) const {
     std::vector<std::byte> value;
     switch (ranks->look_up(rank, key, value)) {
-      case Told::nothing:
+      case Lookup::nothing:
         return "(nothing)";
-      case Told::not_published:
+      case Lookup::not_published:
         return "(not published)";
-      case Told::value:
+      case Lookup::value:
         break;
     }
     return {reinterpret_cast<const char*>(value.data()), value.size()};

@@ -72,7 +72,7 @@ TEST_F(Reports, tell_of_another_rank_that_ends) {
 }
 
 TEST_F(Reports, tell_of_a_reporter_that_says_nothing_in_time) {
-  const std::vector<std::string> expected{"", "rank 2 has not told in time whether its host could join"};
+  const std::vector<std::string> expected{"", "rank 2 has not reported in time whether its host could join"};
   EXPECT_EQ(gather("", 0), expected);
   EXPECT_EQ(bring(1, ""), expected);
 }
@@ -98,7 +98,7 @@ TEST_F(Reports, that_were_sealed_by_another_are_not_believed) {
   others_[2].key = others_[1].key;
   std::thread two([&] {
     const std::string error = test::error_of([&] { bring(2, "the port is closed"); });
-    EXPECT_EQ(error, "what rank 0 has told of the hosts was changed on its way");
+    EXPECT_EQ(error, "what rank 0 has reported of the hosts was changed on its way");
   });
   EXPECT_EQ(gather("")[1], "what rank 2 has reported was changed on its way");
   two.join();

@@ -48,8 +48,8 @@ std::vector<sockets::Address> addresses_of(const EnvironmentJob& job) {
     wrong = std::current_exception();  // rank 0 cannot join, and tells the others why, where they come to
   }
   int failure = 0;
-  const Found told = resolve(job, failure);
-  for (const addrinfo* each = told.get(); each != nullptr; each = each->ai_next)
+  const Found given = resolve(job, failure);
+  for (const addrinfo* each = given.get(); each != nullptr; each = each->ai_next)
     for (const sockets::Interface& own : all) {
       std::array<char, NI_MAXHOST> text{};
       if (::getnameinfo(each->ai_addr, each->ai_addrlen, text.data(), text.size(), nullptr, 0,

@@ -58,7 +58,7 @@ std::optional<EnvironmentJob> job_of_torchrun() {
   EnvironmentJob job;
   job.size = integer("WORLD_SIZE", 1, 1 << 20);
   job.rank = integer("RANK", 0, job.size - 1);
-  job.told_by = "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT";
+  job.variables = "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT";
   if (job.size == 1) return job;
   if (variable("MASTER_ADDR") == nullptr || variable("MASTER_PORT") == nullptr)
     throw Error(ErrorClass::job, "RANK=" + std::to_string(job.rank) +
@@ -103,7 +103,7 @@ std::optional<EnvironmentJob> job_of_srun() {
                                      "its steps: start the program "
                                      "with srun, or set WEFT_BOOTSTRAP=alone");
   job.rank = integer("SLURM_PROCID", 0, job.size - 1);
-  job.told_by = std::string("SLURM_PROCID, ") + tasks + " and SLURM_STEP_NODELIST";
+  job.variables = std::string("SLURM_PROCID, ") + tasks + " and SLURM_STEP_NODELIST";
   if (const char* const ports = variable("SLURM_STEP_RESV_PORTS"); ports != nullptr) {
     const auto first =
         base::parse_integer(std::string(ports).substr(0, std::string(ports).find_first_of("-,")));

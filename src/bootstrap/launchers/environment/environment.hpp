@@ -17,7 +17,7 @@ struct EnvironmentJob {
   std::string host;  // of rank 0: a name or an address
   std::uint16_t port = 0;
   std::string interfaces = "auto";  // attribute interface
-  std::string told_by;              // the variables, for messages
+  std::string variables;            // the variables, for messages
 };
 
 /// The job of RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT; nothing when RANK and WORLD_SIZE are not set.

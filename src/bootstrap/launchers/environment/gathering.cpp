@@ -57,12 +57,12 @@ class Gathering : private sockets::UnprovedConnections::Owner {
       connections_.serve(*this);
     }
     Cards cards;
-    std::vector<SizedCard> told;
+    std::vector<SizedCard> sized;
     for (const Member& each : arrived_) {
-      told.push_back(to_sized(each.card));
+      sized.push_back(to_sized(each.card));
       cards.push_back(each.card);
     }
-    tell(ResultKind::cards, std::as_bytes(std::span(told)));
+    tell(ResultKind::cards, std::as_bytes(std::span(sized)));
     return cards;
   }
   Connections take_connections() {
@@ -90,7 +90,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
     return sockets::listen_in({job.port, job.port}, addresses_of(job), sockets::FirstWord::of_listening);
   } catch (const Error& error) {
     throw Error(ErrorClass::job, "rank 0 cannot listen on port " + std::to_string(job.port) + " (" +
-                                     job.told_by + "): " + error.what());
+                                     job.variables + "): " + error.what());
   }
 
   [[nodiscard]] std::size_t count_missing() const {
@@ -166,7 +166,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
                     std::to_string(arrival.size) + " ranks, rank 0 as one of " + std::to_string(job_.size));
     if (arrival.rank <= 0 || arrival.rank >= job_.size ||
         arrived_[static_cast<std::size_t>(arrival.rank)].is_there)
-      return refuse("there is a rank " + std::to_string(arrival.rank) + " already (" + job_.told_by + ")");
+      return refuse("there is a rank " + std::to_string(arrival.rank) + " already (" + job_.variables + ")");
     arrived_[static_cast<std::size_t>(arrival.rank)] =
         Member{connections_.take(slot), keys->result, *bytes, true};
     return true;
@@ -195,7 +195,7 @@ class Gathering : private sockets::UnprovedConnections::Owner {
   }
 
   const EnvironmentJob& job_;
-  const bool has_secret_ = told_secret().has_value();
+  const bool has_secret_ = configured_secret().has_value();
   const base::Log log_{base::LogLevel::warn, 0};
   sockets::KeyPair pair_;
   std::vector<Member> arrived_;  // by rank
@@ -238,7 +238,7 @@ Cards bring_card(const EnvironmentJob& job, std::span<const std::byte> own, cons
   throw Error(ErrorClass::job, "rank " + std::to_string(job.rank) + " of " + std::to_string(job.size) +
                                    " cannot reach rank 0 at " + address_of(job) +
                                    " within the time limit (WEFT_BOOTSTRAP_TIMEOUT): " + why + " (" +
-                                   job.told_by + ")");
+                                   job.variables + ")");
 }
 
 }  // namespace weft::bootstrap::contact

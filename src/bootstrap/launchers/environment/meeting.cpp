@@ -30,11 +30,12 @@ Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& k
   const std::size_t cards = static_cast<std::size_t>(job.size) * sizeof(SizedCard);
   const std::size_t most = (head.kind == ResultKind::cards ? cards : kMostText) + sockets::kSealBytes;
   if (head.bytes < sockets::kSealBytes || head.bytes > most)
-    return failed(rank_0 + " has told of " + std::to_string(head.bytes) + " bytes, which cannot be");
+    return failed(rank_0 + " has sent a list of " + std::to_string(head.bytes) + " bytes, which cannot be");
   ArrivingBytes arriving;
   for (arriving.expect(head.bytes); !arriving.is_complete();) {
     const std::span<std::byte> room = arriving.room();
-    if (!receive_all(socket, room, patience)) return failed(rank_0 + " has ended while it told of the ranks");
+    if (!receive_all(socket, room, patience))
+      return failed(rank_0 + " has ended while it sent the list of ranks");
     arriving.came(room.size());
   }
   const std::vector<std::byte> sealed = arriving.take();
@@ -44,7 +45,7 @@ Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& k
                   " is not rank 0 of this job: WEFT_JOB_SECRET differs");
   if (head.kind == ResultKind::text)
     return failed({reinterpret_cast<const char*>(content.data()), content.size()}, true);
-  if (content.size() != cards) return failed("rank 0 has told of another number of ranks", true);
+  if (content.size() != cards) return failed("rank 0 has sent the list of another number of ranks", true);
   Meeting meeting;
   meeting.cards.emplace();
   meeting.key = key;
@@ -52,7 +53,7 @@ Meeting read_result(int socket, const EnvironmentJob& job, const sockets::Key& k
     SizedCard card;
     std::memcpy(&card, content.data() + rank * sizeof card, sizeof card);
     const auto bytes = from_sized(card);
-    if (!bytes) return failed("rank 0 has told of a rank in another form", true);
+    if (!bytes) return failed("rank 0 has sent a rank in another form", true);
     meeting.cards->push_back(*bytes);
   }
   return meeting;
@@ -65,7 +66,7 @@ Meeting meet(int socket, const EnvironmentJob& job, std::span<const std::byte> o
     return {std::nullopt, {}, "who listens there is no rank 0 of weft", false, false};
   if (greeting.version != kArrivalVersion)
     return failed("rank 0 at " + address_of(job) + " runs with another version of weft", true);
-  const bool has_secret = told_secret().has_value();
+  const bool has_secret = configured_secret().has_value();
   if (has_secret != (greeting.has_secret != 0))
     return failed("WEFT_JOB_SECRET differs: it is " + std::string(has_secret ? "" : "not ") +
                   "set here, and rank 0 at " + address_of(job) + " has " + (has_secret ? "none" : "one") +
@@ -78,7 +79,7 @@ Meeting meet(int socket, const EnvironmentJob& job, std::span<const std::byte> o
   arrival.nonce = sockets::make_nonce();
   arrival.key = pair.known_to_all;
   const auto keys = keys_of(pair, greeting.key, greeting, arrival);
-  if (!keys) return failed("who listens at " + address_of(job) + " has told a key that is none");
+  if (!keys) return failed("who listens at " + address_of(job) + " has sent a key that is none");
   SizedCard card = to_sized(own);
   sockets::seal_once(keys->arrival, bytes_of(card), arrival.sealed);
   const base::Deadline patience(static_cast<double>(deadline.remaining_ms()) / 1000 + kResultTime);

@@ -21,7 +21,7 @@ namespace weft::bootstrap::contact {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x52544657;  // "WFTR"
-constexpr double kToTake = 5.0;               // seconds in which a rank takes what it is told
+constexpr double kToTake = 5.0;               // seconds in which a rank takes the reports
 
 /// Of a fixed size, so that nobody can make the other side keep much.
 struct Report {
@@ -55,9 +55,9 @@ struct Reporter {
   bool reports = false;
   SealedReport report{};
   std::size_t filled = 0;
-  std::optional<std::string> told;
+  std::optional<std::string> text;
 
-  [[nodiscard]] bool is_awaited() const { return reports && !told.has_value(); }
+  [[nodiscard]] bool is_awaited() const { return reports && !text.has_value(); }
 
   void read() {
     std::byte beyond;
@@ -68,12 +68,12 @@ struct Reporter {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0 && errno == EAGAIN) return;
       if (got <= 0) {
-        told = "rank " + std::to_string(rank) + " has ended before all hosts had joined";
+        text = "rank " + std::to_string(rank) + " has ended before all hosts had joined";
         socket = -1;
         return;
       }
       filled += static_cast<std::size_t>(got);
-      if (is_awaited() && filled == sizeof report) told = open();
+      if (is_awaited() && filled == sizeof report) text = open();
     }
   }
 
@@ -96,7 +96,7 @@ std::vector<std::string> gather_reports(const Connections& connections, const st
     ranks[rank].key = connections[rank].key;
   }
   for (const int rank : from) ranks[static_cast<std::size_t>(rank)].reports = true;
-  ranks.front().told = own;
+  ranks.front().text = own;
   const auto is_awaited = [](const Reporter& each) { return each.is_awaited(); };
   while (std::any_of(ranks.begin(), ranks.end(), is_awaited) && !deadline.passed()) {
     std::vector<pollfd> waits;
@@ -105,16 +105,16 @@ std::vector<std::string> gather_reports(const Connections& connections, const st
     for (std::size_t rank = 0; rank < ranks.size(); ++rank)
       if (waits[rank].revents != 0 && ranks[rank].socket >= 0) ranks[rank].read();
   }
-  // A rank without a report of its own that has ended is told in the place of rank 0's.
+  // A rank without a report of its own that has ended is reported in the place of rank 0's.
   std::string missing = own;
   for (const Reporter& each : ranks)
-    if (!each.reports && each.told.has_value()) missing += (missing.empty() ? "" : "; ") + *each.told;
-  ranks.front().told = missing;
+    if (!each.reports && each.text.has_value()) missing += (missing.empty() ? "" : "; ") + *each.text;
+  ranks.front().text = missing;
   std::vector<std::string> reports;
   std::vector<std::byte> result;
   for (const int rank : from) {
-    reports.push_back(ranks[static_cast<std::size_t>(rank)].told.value_or(
-        "rank " + std::to_string(rank) + " has not told in time whether its host could join"));
+    reports.push_back(ranks[static_cast<std::size_t>(rank)].text.value_or(
+        "rank " + std::to_string(rank) + " has not reported in time whether its host could join"));
     const Report report = to_report(reports.back());
     const auto bytes = std::as_bytes(std::span(&report, 1));
     result.insert(result.end(), bytes.begin(), bytes.end());
@@ -149,18 +149,18 @@ std::vector<std::string> bring_report(const Met& connection, int rank, const std
       throw Error(ErrorClass::job,
                   "rank 0 has ended before all hosts had joined" + (own.empty() ? "" : "; " + own));
     if (deadline.passed())
-      throw Error(ErrorClass::job, "rank 0 has not told in time whether all hosts have joined" +
+      throw Error(ErrorClass::job, "rank 0 has not reported in time whether all hosts have joined" +
                                        (own.empty() ? "" : "; " + own));
     pollfd readable{connection.socket.get(), POLLIN, 0};
     ::poll(&readable, 1, limit_of(deadline));
   }
   if (!sockets::unseal_once(key_from_rank_0(connection.key), sealed,
                             std::as_writable_bytes(std::span(result))))
-    throw Error(ErrorClass::job, "what rank 0 has told of the hosts was changed on its way");
+    throw Error(ErrorClass::job, "what rank 0 has reported of the hosts was changed on its way");
   std::vector<std::string> reports;
   for (const Report& each : result) {
     auto text = to_text(each);
-    if (!text.has_value()) throw Error(ErrorClass::job, "rank 0 has told of the hosts in another form");
+    if (!text.has_value()) throw Error(ErrorClass::job, "rank 0 has reported the hosts in another form");
     reports.push_back(*std::move(text));
   }
   return reports;

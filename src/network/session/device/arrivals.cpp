@@ -34,7 +34,7 @@ bool Arrivals::keeps(ReceivedMessage& message, const Header& header) noexcept {
     case Kind::bulk:
     case Kind::rendezvous_data: {
       Lane& lane = link->lane(traffic_of(header.kind));
-      if (lane.received - lane.taken.told() >= lane.grants) {
+      if (lane.received - lane.taken.reported() >= lane.grants) {
         context_.reject(rank, "message beyond its credit", lane.received);
         return false;
       }

@@ -22,11 +22,11 @@ bool is_behind(std::uint32_t count, std::uint32_t other) noexcept {
 }  // namespace
 
 bool LinkCredits::owes(const Link& link) const noexcept {
-  if (link.changes_heard != link.changes_told) return true;
+  if (link.changes_heard != link.changes_reported) return true;
   return std::any_of(link.lanes.begin(), link.lanes.end(), [&](const Lane& lane) {
-    const std::uint32_t untold = lane.taken.untold();
+    const std::uint32_t unreported = lane.taken.unreported();
     const std::uint32_t batch = returns_all_ ? 1 : lane.batch;
-    return untold >= batch || (untold != 0 && is_behind(lane.taken.told(), lane.wanted));
+    return unreported >= batch || (unreported != 0 && is_behind(lane.taken.reported(), lane.wanted));
   });
 }
 
@@ -38,8 +38,9 @@ Sent LinkCredits::send(Link& link) noexcept {
   }
   const Sent sent = context_.transport.transmit(link, context_.header(Kind::credit, 0, 0), bytes_of(credit));
   if (sent != Sent::yes) return sent;
-  for (std::size_t next = 0; next < kTrafficClasses; ++next) link.lanes[next].taken.tell(credit.taken[next]);
-  link.changes_told = credit.handles;
+  for (std::size_t next = 0; next < kTrafficClasses; ++next)
+    link.lanes[next].taken.report(credit.taken[next]);
+  link.changes_reported = credit.handles;
   return sent;
 }
 
@@ -88,7 +89,7 @@ void LinkCredits::on_credit(Link& link, Bytes payload) noexcept {
     lane.messages_returned = credit.messages[next];
   }
   if (credit.handles - link.changes_taken > link.changes_sent - link.changes_taken)
-    return context_.reject(link.rank, "credit for handles that were not told", credit.handles);
+    return context_.reject(link.rank, "credit for handles that were not reported", credit.handles);
   if (credit.handles != link.changes_taken) context_.links_need_service = true;
   link.changes_taken = credit.handles;
 }
@@ -101,7 +102,7 @@ void LinkCredits::on_ask(Link& link, Bytes payload) noexcept {
   context_.links_need_service = true;
 }
 
-void LinkCredits::note_taken(const Lane& lane) noexcept { due_.note(lane.taken.untold() >= lane.batch); }
+void LinkCredits::note_taken(const Lane& lane) noexcept { due_.note(lane.taken.unreported() >= lane.batch); }
 
 void LinkCredits::look() noexcept {
   // owes() decides whether it is really due.
@@ -122,14 +123,14 @@ void LinkCredits::return_when_idle() noexcept {
 }
 
 void LinkCredits::begin_round() noexcept {
-  if (returns_all_) due_.begin_to_tell_all();
+  if (returns_all_) due_.begin_to_report_all();
 }
 
 void LinkCredits::end_round() noexcept {
   if (!context_.links_need_service)
     returns_all_ = false;
   else if (returns_all_)
-    due_.has_not_told_all();
+    due_.owe_again();
 }
 
 }  // namespace weft::network::session

@@ -79,11 +79,11 @@ struct Link {
   std::int64_t left_at = 0;  // the last message; where they are held
   bool hello_sent = false;
   bool hello_heard = false;
-  HandleCursor cursor;              // position up to which the peer knows this rank's handles
-  std::uint32_t changes_sent = 0;   // messages of kind handles; at most one is under way
-  std::uint32_t changes_taken = 0;  // of these, taken by the peer as far as it has told
-  std::uint32_t changes_heard = 0;  // messages of kind handles from the peer
-  std::uint32_t changes_told = 0;   // of these, taken as far as the peer knows
+  HandleCursor cursor;                 // position up to which the peer knows this rank's handles
+  std::uint32_t changes_sent = 0;      // messages of kind handles; at most one is under way
+  std::uint32_t changes_taken = 0;     // of these, taken by the peer as far as it has told
+  std::uint32_t changes_heard = 0;     // messages of kind handles from the peer
+  std::uint32_t changes_reported = 0;  // of these, taken as far as the peer knows
 
   [[nodiscard]] Lane& lane(TrafficClass traffic) noexcept { return lanes[static_cast<std::size_t>(traffic)]; }
 };

@@ -18,23 +18,23 @@ class BasicTakenMessages {
     whole_.store(this->whole() + whole, std::memory_order_relaxed);
     messages_.store(this->messages() + messages, std::memory_order_relaxed);
   }
-  /// The peer has been told of so many.
-  void tell(std::uint32_t whole) noexcept { told_.store(whole, std::memory_order_relaxed); }
+  /// The peer has a report of so many.
+  void report(std::uint32_t whole) noexcept { reported_.store(whole, std::memory_order_relaxed); }
 
   [[nodiscard]] std::uint32_t whole() const noexcept { return whole_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint32_t messages() const noexcept { return messages_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint32_t told() const noexcept { return told_.load(std::memory_order_relaxed); }
-  [[nodiscard]] std::uint32_t untold() const noexcept { return whole() - told(); }
+  [[nodiscard]] std::uint32_t reported() const noexcept { return reported_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t unreported() const noexcept { return whole() - reported(); }
 
  private:
   Atomic<std::uint32_t> whole_{0};
   Atomic<std::uint32_t> messages_{0};
-  Atomic<std::uint32_t> told_{0};
+  Atomic<std::uint32_t> reported_{0};
 };
 using TakenMessages = BasicTakenMessages<>;
 
 /// Of a device. Any thread delivers; one at a time, under the device's lock, returns credit. As long as a
-/// lane has messages of which the peer has not been told, is_owed() is true; as long as it has a batch of
+/// lane has messages without a report to the peer, is_owed() is true; as long as it has a batch of
 /// them that nobody has looked at, is_due() is as well.
 ///
 /// Written by read-modify-writes alone: they go on with each other's release sequences, so that who takes the
@@ -44,7 +44,7 @@ class BasicDueCredit {
  public:
   /// Called after TakenMessages::add(). `is_batch`: of so much that the peer may wait for it.
   void note(bool is_batch) noexcept {
-    // Pairs with the acquires in take_due() and begin_to_tell_all().
+    // Pairs with the acquires in take_due() and begin_to_report_all().
     flags_.fetch_or(kIsDue | kIsOwed | (is_batch ? kIsBatch : 0), std::memory_order_release);
   }
   /// Returns true when something has been taken since the last call; then all of it is visible.
@@ -52,12 +52,12 @@ class BasicDueCredit {
     // Pairs with the release in note().
     return is_due() && (flags_.fetch_and(~(kIsDue | kIsBatch), std::memory_order_acquire) & kIsDue) != 0;
   }
-  /// All that is visible from now on is told; whoever cannot do so at once says so.
-  void begin_to_tell_all() noexcept {
+  /// All that is visible from now on is reported; whoever cannot do so at once says so.
+  void begin_to_report_all() noexcept {
     // Pairs with the release in note().
     flags_.fetch_and(~kIsOwed, std::memory_order_acquire);
   }
-  void has_not_told_all() noexcept { flags_.fetch_or(kIsOwed, std::memory_order_relaxed); }
+  void owe_again() noexcept { flags_.fetch_or(kIsOwed, std::memory_order_relaxed); }
 
   [[nodiscard]] bool is_due() const noexcept { return has(kIsDue); }
   [[nodiscard]] bool is_owed() const noexcept { return has(kIsOwed); }

@@ -90,7 +90,7 @@ TEST_F(HandlesTold, that_were_not_sent_cannot_have_been_taken) {
   greet();
   arrive_credit(0, 1);
   poll();
-  EXPECT_EQ(take_rejected(), std::vector<std::string>{"credit for handles that were not told"});
+  EXPECT_EQ(take_rejected(), std::vector<std::string>{"credit for handles that were not reported"});
   EXPECT_EQ(sink_.rejected_value, 1U);
 }
 
