@@ -232,7 +232,7 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
   }
 
   /// Progresses until `condition` holds; with a timeout other than 0 at most so long. Returns whether it has
-  /// held. For layers that describe their waits (detail::WaitPlace).
+  /// held. For layers that describe their waits (detail::WaitDescription).
   bool wait_condition(const detail::WaitCondition& condition, Timeout timeout = {}) noexcept {
     if (timeout.count() != 0) return wait_for_condition(condition, timeout);
     wait_for_condition(condition);
@@ -276,16 +276,16 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     return Calls::wait_for(*device_, condition, timeout);
   }
   template <std::derived_from<Completion> Object>
-  void wait_ready(Object& completion, const detail::WaitPlace& place) noexcept {
-    wait_for_condition(condition_of(completion, place));
+  void wait_ready(Object& completion, const detail::WaitDescription& description) noexcept {
+    wait_for_condition(condition_of(completion, description));
   }
   /// The condition that an object is ready. It uses the object's own type, which often is final, so that
   /// polls can call ready() without a virtual call.
   template <std::derived_from<Completion> Object>
-  [[nodiscard]] static detail::WaitCondition condition_of(Object& completion,
-                                                          const detail::WaitPlace& place) noexcept {
+  [[nodiscard]] static detail::WaitCondition condition_of(
+      Object& completion, const detail::WaitDescription& description) noexcept {
     return {[](const void* context) noexcept { return static_cast<const Object*>(context)->ready(); },
-            &completion, &completion, place};
+            &completion, &completion, description};
   }
   /// The counter and target of one call of wait(). It lies on the call's stack, so that calls do not disturb
   /// each other.
@@ -312,10 +312,10 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
         {"a graph", where}};
   }
   template <class Condition>
-  [[nodiscard]] static detail::WaitCondition condition_of_call(const Condition& condition,
-                                                               const detail::WaitPlace& place) noexcept {
+  [[nodiscard]] static detail::WaitCondition condition_of_call(
+      const Condition& condition, const detail::WaitDescription& description) noexcept {
     return {[](const void* context) noexcept -> bool { return (*static_cast<const Condition*>(context))(); },
-            &condition, nullptr, place};
+            &condition, nullptr, description};
   }
   [[nodiscard, gnu::always_inline]] bool try_post_am(int peer, RemoteCompletion remote, Bytes bytes,
                                                      const ActiveMessageOptions& options) noexcept {

@@ -56,8 +56,8 @@ class WEFT_API WaitSource {
  public:
   /// Calls add(context, wait) for every wait. Any thread, one at a time.
   virtual void list(void (*add)(void* context, const DescribedWait& wait), void* context) = 0;
-  /// Tells what the layer knows of the wait whose WaitPlace::what is this text, compared as an address. The
-  /// wait does not end meanwhile. Returns false for waits that are not the layer's.
+  /// Tells what the layer knows of the wait whose WaitDescription::what is this text, compared as an address.
+  /// The wait does not end meanwhile. Returns false for waits that are not the layer's.
   virtual bool find_detail(const char* what, WaitDetail& detail);
   /// Puts the layer's words for the tag of a message into `text`, with a zero behind them. Returns false
   /// where it has none.

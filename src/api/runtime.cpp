@@ -119,8 +119,8 @@ RemoteCompletion Runtime::expose(Completion& completion, const ExposeOptions& op
 
 void Runtime::barrier(const std::source_location& where) {
   base::refuse_in_forked_copy("barrier");
-  const detail::WaitPlace place{detail::kBarrierWait, where};
-  core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
+  const detail::WaitDescription description{detail::kBarrierWait, where};
+  core::WaitScope explained(state_->waits(), description, nullptr, core::WaitingThread::kNoDevice);
   explained.enter(core::SignalScope::is_inside());
   state_->devices().carry_during([&] { state_->bootstrap().barrier(); });
 }
@@ -132,8 +132,8 @@ void Runtime::allgather(Bytes mine, std::span<std::byte> all, const std::source_
                      " ranks with " + std::to_string(mine.size()) + " bytes each: " +
                      std::to_string(mine.size() * static_cast<std::size_t>(size())) + " are needed");
   base::refuse_in_forked_copy("allgather");
-  const detail::WaitPlace place{detail::kAllgatherWait, where};
-  core::WaitScope explained(state_->waits(), place, nullptr, core::WaitingThread::kNoDevice);
+  const detail::WaitDescription description{detail::kAllgatherWait, where};
+  core::WaitScope explained(state_->waits(), description, nullptr, core::WaitingThread::kNoDevice);
   explained.enter(core::SignalScope::is_inside());
   state_->devices().carry_during([&] { state_->bootstrap().allgather(mine, all); });
 }

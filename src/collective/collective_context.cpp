@@ -136,10 +136,10 @@ void CollectiveContext::wait_for(LongWait& waiting, Completion& object) noexcept
   const detail::WaitCondition condition{
       [](const void* what) noexcept { return static_cast<LongWait*>(const_cast<void*>(what))->is_over(); },
       &waiting, &object,
-      detail::WaitPlace{.what = text,
-                        .where = where,
-                        .peer = waiting.peers().size() == 1 ? peer_of(waiting.peers().front()) : -1,
-                        .is_whole = true}};
+      detail::WaitDescription{.what = text,
+                              .where = where,
+                              .peer = waiting.peers().size() == 1 ? peer_of(waiting.peers().front()) : -1,
+                              .is_whole = true}};
   port_->wait(condition);
 }
 

@@ -13,12 +13,12 @@ class Completion;
 
 namespace detail {
 
-/// WaitPlace::what of calls that wait for all ranks; the launcher recognises them by these words.
+/// WaitDescription::what of calls that wait for all ranks; the launcher recognises them by these words.
 inline constexpr const char* kBarrierWait = "the barrier of the runtime";
 inline constexpr const char* kAllgatherWait = "the allgather of the runtime";
 
 /// The description of a wait in explanations (docs/guide/diagnosis.md).
-struct WaitPlace {
+struct WaitDescription {
   const char* what = "a condition";  // a phrase: "a counter"
   std::source_location where{};      // of the caller's call; line 0: unknown
   std::int32_t peer = -1;            // the peer that is waited for, if known
@@ -32,7 +32,7 @@ struct WaitCondition {
   bool (*holds)(const void* context) noexcept;
   const void* context;
   Completion* completion;
-  WaitPlace place{};
+  WaitDescription description{};
   /// The time at which the wait ends even if the condition does not hold, in nanoseconds of the steady clock.
   std::int64_t until = std::numeric_limits<std::int64_t>::max();
 };

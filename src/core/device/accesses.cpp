@@ -62,19 +62,19 @@ Outcome perform_access(detail::DeviceState& device, OneSided::Access access,
   access.options.may_retry = true;
   const std::string_view name = OneSided::name_of_post(access);
   const detail::TimeLeft time_left(access.options.timeout);
-  const detail::WaitPlace place{access.operation == Operation::put   ? "a put"
-                                : access.operation == Operation::get ? "a get"
-                                                                     : "an atomic operation",
-                                where, access.peer};
+  const detail::WaitDescription description{access.operation == Operation::put   ? "a put"
+                                            : access.operation == Operation::get ? "a get"
+                                                                                 : "an atomic operation",
+                                            where, access.peer};
   const Status status = device.waits().until_accepted(
       [&] {
         access.options.timeout = time_left.left();
         return named(name.substr(OneSided::kPost.size()), name,
                      [&] { return post_access(device, access, caller); });
       },
-      place);
+      description);
   if (status.is_done()) return Outcome::ok;
-  device.waits().wait_for(ending, place);
+  device.waits().wait_for(ending, description);
   if (!is_observed && ending.outcome() != Outcome::ok)
     device.protocols().one_sided.requests().count_failure(access.operation, access.where, access.size,
                                                           ending.outcome());

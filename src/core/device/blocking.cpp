@@ -9,7 +9,7 @@ namespace weft::core {
 
 using detail::OneMessage;
 using detail::TimeLeft;
-using detail::WaitPlace;
+using detail::WaitDescription;
 
 Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                 const ActiveMessageOptions& options, const std::source_location& where, Caller caller) {
@@ -22,7 +22,7 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
     patient.may_complete_now = true;
   }
   patient.may_retry = true;
-  const WaitPlace place{"an active message to be sent", where, peer};
+  const WaitDescription description{"an active message to be sent", where, peer};
   const TimeLeft time_left(options.timeout);
   const Status status = device.waits().until_accepted(
       [&] {
@@ -31,9 +31,9 @@ Outcome send_am(detail::DeviceState& device, int peer, RemoteCompletion remote, 
           return device.protocols().active_messages.post(peer, remote, bytes, patient, caller);
         });
       },
-      place, remote.id());
+      description, remote.id());
   if (!waits || !status.is_posted()) return Outcome::ok;
-  device.waits().wait_for(sent, place);
+  device.waits().wait_for(sent, description);
   return sent.take().outcome();
 }
 
@@ -49,16 +49,16 @@ Outcome send_by(detail::DeviceState& device, int peer, const SendOptions& option
     patient.completion = &sent;
     patient.may_complete_now = true;
   }
-  const WaitPlace place{"a send", where, peer};
+  const WaitDescription description{"a send", where, peer};
   const TimeLeft time_left(options.timeout);
   const Status status = device.waits().until_accepted(
       [&] {
         patient.timeout = time_left.left();
         return named("send", "post_send", [&] { return post(patient); });
       },
-      place);
+      description);
   if (options.completion != nullptr || !status.is_posted()) return Outcome::ok;
-  device.waits().wait_for(sent, place);
+  device.waits().wait_for(sent, description);
   return sent.take().outcome();
 }
 
@@ -72,16 +72,16 @@ Message receive_by(detail::DeviceState& device, const ReceiveOptions& options,
   patient.may_retry = true;
   patient.may_complete_now = true;
   patient.arrived = &arrived;
-  const WaitPlace place{"a receive", where};
+  const WaitDescription description{"a receive", where};
   const TimeLeft time_left(options.timeout);
   const Status status = device.waits().until_accepted(
       [&] {
         patient.timeout = time_left.left();
         return named("receive", "post_receive", [&] { return post(patient); });
       },
-      place);
+      description);
   if (status.is_done()) return arrived;
-  device.waits().wait_for(one, place);
+  device.waits().wait_for(one, description);
   return one.take();
 }
 

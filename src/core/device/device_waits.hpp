@@ -30,11 +30,11 @@ class DeviceWaits {
 
   /// Returns true when the condition has held: its evaluation that ended the wait was the last one.
   bool wait(const WaitCondition& condition) noexcept;
-  void wait_for(Completion& completion, const WaitPlace& place) noexcept;
+  void wait_for(Completion& completion, const WaitDescription& description) noexcept;
   /// Progresses until `post` is accepted; see until_accepted.hpp. `remote_id`: the id of the peer's object
   /// that it is for, if there is one.
   template <class Post>
-  Status until_accepted(const Post& post, const WaitPlace& place,
+  Status until_accepted(const Post& post, const WaitDescription& description,
                         std::int32_t remote_id = core::WaitingThread::kNoId);
 
  private:

@@ -147,8 +147,9 @@ void DeviceState::Drain::run() noexcept {
   runtime_.devices().begin_to_close();
   rendezvous_.receiver().admission().decline_what_has_no_memory();
   const std::int64_t limit = base::seconds_to_ns(runtime_.attributes().seconds(Attribute::drain_timeout));
-  const WaitPlace place{kDrainWait, std::source_location::current()};
-  core::WaitScope explained(runtime_.waits(), place, nullptr, static_cast<std::int32_t>(device_.index_));
+  const WaitDescription description{kDrainWait, std::source_location::current()};
+  core::WaitScope explained(runtime_.waits(), description, nullptr,
+                            static_cast<std::int32_t>(device_.index_));
   const std::int64_t begin = base::now_ns();
   std::int64_t moved = begin;
   std::int64_t next_look = begin + std::min(kLookEvery, limit);

@@ -9,8 +9,9 @@
 namespace weft::detail {
 
 template <class Post>
-Status DeviceWaits::until_accepted(const Post& post, const WaitPlace& place, std::int32_t remote_id) {
-  core::WaitScope explained(runtime_.waits(), place, nullptr,
+Status DeviceWaits::until_accepted(const Post& post, const WaitDescription& description,
+                                   std::int32_t remote_id) {
+  core::WaitScope explained(runtime_.waits(), description, nullptr,
                             static_cast<std::int32_t>(protocols_.context.device), remote_id);
   Spin spin(spin_ns_, core_share());
   UnwokenPauses pauses;

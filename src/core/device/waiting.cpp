@@ -141,7 +141,7 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
 }
 
 [[gnu::noinline]] bool DeviceWaits::wait_long(const WaitCondition& condition, bool yields_first) noexcept {
-  core::WaitScope explained(runtime_.waits(), condition.place, condition.completion,
+  core::WaitScope explained(runtime_.waits(), condition.description, condition.completion,
                             static_cast<std::int32_t>(protocols_.context.device));
   const std::int64_t traced_since = protocols_.context.tracer != nullptr ? base::now_ns() : 0;
   Spin spin(spin_ns_, core_share());
@@ -193,7 +193,8 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
   }
   if (holds) spin.end();
   if (protocols_.context.tracer != nullptr) [[unlikely]]
-    core::trace_wait(*protocols_.context.tracer, protocols_.context.device, condition.place, traced_since);
+    core::trace_wait(*protocols_.context.tracer, protocols_.context.device, condition.description,
+                     traced_since);
   leave_wait();
   return holds;
 }
@@ -204,10 +205,10 @@ void DeviceWaits::leave_wait() noexcept {
   if (port_->has_parked() && !port_->prepare_park()) port_->wake(~std::uint32_t{0});
 }
 
-void DeviceWaits::wait_for(Completion& completion, const WaitPlace& place) noexcept {
+void DeviceWaits::wait_for(Completion& completion, const WaitDescription& description) noexcept {
   static_cast<void>(
       wait({[](const void* object) noexcept { return static_cast<const Completion*>(object)->ready(); },
-            &completion, &completion, place}));
+            &completion, &completion, description}));
 }
 
 }  // namespace weft::detail

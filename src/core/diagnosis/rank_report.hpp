@@ -46,7 +46,7 @@ struct ReportedWait {
   std::int32_t exposed = -1;   // the id under which peers reach the completion object
   bool is_in_context = false;  // `function` is a CallContext, which may have no file and line
   bool is_in_handler = false;
-  bool is_whole = false;        // WaitPlace::is_whole
+  bool is_whole = false;        // WaitDescription::is_whole
   std::int32_t remote_id = -1;  // the id of the peer's object that a post is for
   bool is_task = false;         // `thread` is the task's number
   const char* refusal = "";     // why the post was refused last

@@ -52,16 +52,16 @@ void trace_post(Tracer& tracer, std::uint32_t device, Operation operation, int p
     tracer.add(event);
 }
 
-void trace_wait(Tracer& tracer, std::uint32_t device, const detail::WaitPlace& place,
+void trace_wait(Tracer& tracer, std::uint32_t device, const detail::WaitDescription& description,
                 std::int64_t begin_ns) noexcept {
-  TraceEvent event = event_of(device, "wait", place.what);
+  TraceEvent event = event_of(device, "wait", description.what);
   event.phase = TraceEvent::Phase::slice;
-  event.peer = place.peer;
+  event.peer = description.peer;
   event.duration_ns = event.begin_ns - begin_ns;
   event.begin_ns = begin_ns;
-  if (place.where.line() != 0) {
-    event.detail = place.where.file_name();
-    event.line = place.where.line();
+  if (description.where.line() != 0) {
+    event.detail = description.where.file_name();
+    event.line = description.where.line();
   }
   tracer.add(event);
 }

@@ -16,7 +16,7 @@ namespace weft::core {
 void trace_post(Tracer& tracer, std::uint32_t device, Operation operation, int peer, std::uint64_t tag,
                 std::size_t size, Status status) noexcept;
 /// A wait that ends now.
-void trace_wait(Tracer& tracer, std::uint32_t device, const detail::WaitPlace& place,
+void trace_wait(Tracer& tracer, std::uint32_t device, const detail::WaitDescription& description,
                 std::int64_t begin_ns) noexcept;
 /// The number of queued posts that a progress call has retried with success.
 void trace_retries(Tracer& tracer, std::uint32_t device, std::size_t accepted) noexcept;

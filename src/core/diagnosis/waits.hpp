@@ -33,7 +33,7 @@ struct CallOfWait {
 struct WaitingThread {
   static constexpr std::int32_t kNoDevice = -1;
   static constexpr std::int32_t kNoId = -1;
-  detail::WaitPlace place;
+  detail::WaitDescription description;
   CallOfWait call;
   const void* completion = nullptr;  // never dereferenced
   std::int32_t device = kNoDevice;
@@ -78,9 +78,13 @@ class Waits {
 class WaitScope {
  public:
   /// `waits` null: waits are not recorded.
-  WaitScope(Waits* waits, const detail::WaitPlace& place, const void* completion, std::int32_t device,
-            std::int32_t remote_id = WaitingThread::kNoId) noexcept
-      : waits_(waits), place_(place), completion_(completion), device_(device), remote_id_(remote_id) {}
+  WaitScope(Waits* waits, const detail::WaitDescription& description, const void* completion,
+            std::int32_t device, std::int32_t remote_id = WaitingThread::kNoId) noexcept
+      : waits_(waits),
+        description_(description),
+        completion_(completion),
+        device_(device),
+        remote_id_(remote_id) {}
   ~WaitScope() {
     if (is_entered_) waits_->remove(thread_);
   }
@@ -90,7 +94,7 @@ class WaitScope {
   /// `is_in_handler`: of the device that is waited on.
   void enter(bool is_in_handler = false) noexcept {
     if (waits_ == nullptr || is_entered_) return;
-    thread_.place = place_;
+    thread_.description = description_;
     thread_.call = CallOfWait::current();
     thread_.completion = completion_;
     thread_.device = device_;
@@ -106,7 +110,7 @@ class WaitScope {
 
  private:
   Waits* const waits_;
-  const detail::WaitPlace& place_;
+  const detail::WaitDescription& description_;
   const void* const completion_;
   const std::int32_t device_;
   const std::int32_t remote_id_;

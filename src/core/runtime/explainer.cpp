@@ -52,7 +52,7 @@ struct Where {
 };
 Where where_of(const core::WaitingThread& thread) {
   const core::CallOfWait& call = thread.call;
-  const std::source_location& where = thread.place.where;
+  const std::source_location& where = thread.description.where;
   if (call.call == nullptr) return {without_way_up(where.file_name()), where.function_name(), where.line()};
   const bool has_location = call.file != nullptr && call.line != 0;
   return {has_location ? without_way_up(call.file) : "", name_of_call(call.call, call.object),
@@ -124,7 +124,7 @@ void Explainer::check_waits() {
   bool is_over = false;
   bool is_half_over = false;
   waits_.for_each([&](core::WaitingThread& thread) {
-    if (thread.is_explained || thread.place.is_idle) return;
+    if (thread.is_explained || thread.description.is_idle) return;
     const std::int64_t age = base::now_ns() - thread.since_ns;
     is_over = is_over || age >= limit_ns_;
     is_half_over = is_half_over || age >= limit_ns_ / 2;
@@ -154,7 +154,7 @@ core::Report Explainer::look() {
 void Explainer::add_waits(core::Report& report) {
   std::size_t left_out = 0;
   waits_.for_each([&](const core::WaitingThread& thread) {
-    if (thread.place.is_idle) return;
+    if (thread.description.is_idle) return;
     if (report.waits.size() == kListedWaits) {
       ++left_out;
       return;
@@ -162,22 +162,22 @@ void Explainer::add_waits(core::Report& report) {
     Where where = where_of(thread);
     WaitDetail detail;
     std::optional<core::ReportedDetail> reported_detail;
-    if (find_detail_in_layers(report.rank, thread.place.what, detail))
+    if (find_detail_in_layers(report.rank, thread.description.what, detail))
       reported_detail = {detail.has_tag,  detail.tag,  detail.tag_mask, detail.peer,
                          detail.sequence, detail.step, detail.step_name};
-    report.waits.push_back({.what = thread.place.what,
+    report.waits.push_back({.what = thread.description.what,
                             .file = std::move(where.file),
                             .function = std::move(where.function),
                             .line = where.line,
                             .thread = thread.thread,
                             .device = thread.device,
-                            .peer = thread.place.peer,
+                            .peer = thread.description.peer,
                             .seconds = seconds_since(thread.since_ns),
                             .completion = thread.completion,
                             .exposed = -1,
                             .is_in_context = thread.call.call != nullptr,
                             .is_in_handler = thread.is_in_handler,
-                            .is_whole = thread.place.is_whole,
+                            .is_whole = thread.description.is_whole,
                             .remote_id = thread.remote_id,
                             .refusal = refusal_of(thread),
                             .detail = std::move(reported_detail)});
