@@ -129,7 +129,6 @@ StandIns::Sum StandIns::look(std::int64_t now) noexcept {
   looks_.store(looks() + 1, std::memory_order_relaxed);
   const std::lock_guard lock(pool_.threads().mutex());
   pool_.sources().for_each_worker([&](Worker& worker) { look_at(worker, seen_[worker.slot], now, sum); });
-  lent_.store(static_cast<std::uint32_t>(count() - free_.size()), std::memory_order_relaxed);
   return sum;
 }
 
@@ -188,6 +187,7 @@ bool StandIns::lend() noexcept {
       worker->random = worker->slot * 2654435761U + 1;
       count_.store(made + 1, std::memory_order_release);
     }
+    count_lent();
     pool_.threads().add();
   } catch (const std::bad_alloc&) {
     return false;
@@ -203,7 +203,14 @@ bool StandIns::may_leave(const Worker& worker) const noexcept {
   return !are_wanted_.load(std::memory_order_relaxed) && worker.deque.size_guess() == 0;
 }
 
-void StandIns::left(Worker& worker) noexcept { free_.push_back(&worker); }
+void StandIns::left(Worker& worker) noexcept {
+  free_.push_back(&worker);
+  count_lent();
+}
+
+void StandIns::count_lent() noexcept {
+  lent_.store(static_cast<std::uint32_t>(count() - free_.size()), std::memory_order_relaxed);
+}
 
 bool StandIns::take_turn(Worker& worker) noexcept {
   std::uint32_t taken = taken_turns_.load(std::memory_order_relaxed);

@@ -72,7 +72,7 @@ class StandIns {
     std::size_t lent = 0;       ///< stand-ins
     bool is_exhausted = false;  ///< all of them block
   };
-  /// As of the last look at the workers. Any thread.
+  /// `blocked` and `is_exhausted` as of the last look at the workers. Any thread.
   [[nodiscard]] Report report() const noexcept;
 
   /// A worker that has rested works: the watch goes on. Any thread.
@@ -127,6 +127,8 @@ class StandIns {
   bool lend() noexcept;
   [[nodiscard]] bool take_turn(Worker& worker) noexcept;
   void end_turn(Worker& worker) noexcept;
+  /// With the pool's mutex of threads held: the watch may rest before the last stand-in leaves.
+  void count_lent() noexcept;
   /// Whether the task may run without a turn, and its kind.
   [[nodiscard]] bool may_run(Task& task, const void*& kind) noexcept;
   /// The task if the stand-in may run it now; otherwise nullptr, and it is held back.

@@ -45,13 +45,24 @@ class Answers final : public BackgroundWork {
     return true;
   }
   std::uint64_t wakes() const noexcept override { return 0; }
-  void park(unsigned, Timeout, std::uint64_t) override {
+  void park(unsigned slot, Timeout, std::uint64_t) override {
+    const StandIns* const watch = keeps_parked_.load();
+    if (watch != nullptr && slot >= watch_from_)
+      while (!watch->is_at_rest()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::unique_lock lock(sleeping_);
     changed_.wait_for(lock, std::chrono::milliseconds(1));
   }
   void wake() noexcept override { changed_.notify_all(); }
+  /// From now on whoever parks in one of these slots sleeps until the watch rests, as a thread does that gets
+  /// no processor.
+  void keep_parked(const StandIns& watch, unsigned first_slot) {
+    watch_from_ = first_slot;
+    keeps_parked_ = &watch;
+  }
 
  private:
+  std::atomic<const StandIns*> keeps_parked_{nullptr};
+  std::atomic<unsigned> watch_from_{0};
   std::mutex mutex_;
   std::deque<std::pair<Promise<int>, int>> asked_;
   std::mutex sleeping_;
@@ -76,6 +87,7 @@ class BlockablePool {
     return future;
   }
   Future<int> ask(int value) { return answers_.ask(pool_, value); }
+  void keep_stand_ins_parked() { answers_.keep_parked(pool_.stand_ins(), pool_.outside() + 1); }
   WorkerPool& pool() { return pool_; }
 
  private:
@@ -254,6 +266,21 @@ TEST(StandInsOfAPool, TheWatchRestsWhileAllWorkersDo) {
     for (auto& task : tasks) task.get();
     EXPECT_GT(watch.looks(), looks);
   }
+}
+
+TEST(StandInsOfAPool, AreReportedUntilTheyLeaveAlsoWhereTheWatchRestsBefore) {
+  BlockablePool pool(2);
+  const StandIns& watch = pool.pool().stand_ins();
+  std::barrier meeting(6);
+  std::vector<Future<void>> tasks;
+  for (int number = 0; number < 6; ++number)
+    tasks.push_back(pool.spawn([&] {
+      meeting.arrive_and_wait();
+      pool.keep_stand_ins_parked();
+    }));
+  for (auto& task : tasks) task.get();
+  EXPECT_NE(watch.count(), 0U);
+  while (watch.report().lent != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 /// One of two workers blocks until a task has run that waits in its own deque, while the other one never runs
