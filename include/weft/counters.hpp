@@ -36,6 +36,7 @@ struct RuntimeCounters {
   std::uint64_t matched_received = 0;          ///< see matched_sent; with or without a posted receive
   std::uint64_t eager_bytes_received = 0;      ///< see eager_bytes_sent
   std::uint64_t large_received = 0;            ///< large messages, delivered
+  std::uint64_t large_arriving_now = 0;        ///< large messages whose payload is on its way to this rank
   std::uint64_t large_bytes_received = 0;      ///< of large messages, streamed by their senders
   std::uint64_t large_bytes_read = 0;          ///< of large messages, read from the senders' memory
   std::uint64_t control_received = 0;          ///< see control_sent

@@ -8,6 +8,6 @@
 namespace weft::detail {
 
 /// Changes with every change of the layout of lanes, slots, entries, messages or devices in detail/.
-inline constexpr std::uint32_t kAbiVersion = 25;
+inline constexpr std::uint32_t kAbiVersion = 26;
 
 }  // namespace weft::detail

@@ -58,6 +58,7 @@ RuntimeCounters DeviceState::counters() noexcept {
       without(traffic.delivered, result.matched_received + result.control_received);
   result.eager_bytes_received = without(traffic.delivered_bytes, received.bytes());
   result.large_received = protocols().counts.large_received.value();
+  result.large_arriving_now = protocols().rendezvous.receiver().transfers().in_progress();
   result.large_bytes_received = streamed(received);
   result.large_bytes_read = protocols().counts.large_bytes_read.value();
 

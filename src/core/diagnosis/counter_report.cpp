@@ -26,6 +26,7 @@ constexpr auto kRows = std::to_array<CounterRow>({
     {"matched_received", &RuntimeCounters::matched_received, CounterKind::count},
     {"eager_bytes_received", &RuntimeCounters::eager_bytes_received, CounterKind::bytes},
     {"large_received", &RuntimeCounters::large_received, CounterKind::count},
+    {"large_arriving_now", &RuntimeCounters::large_arriving_now, CounterKind::count},
     {"large_bytes_received", &RuntimeCounters::large_bytes_received, CounterKind::bytes},
     {"large_bytes_read", &RuntimeCounters::large_bytes_read, CounterKind::bytes},
     {"control_received", &RuntimeCounters::control_received, CounterKind::count},

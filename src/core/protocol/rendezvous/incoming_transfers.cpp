@@ -114,6 +114,13 @@ WEFT_READS_RACILY bool Transfers::names(const Incoming& incoming, const Completi
          state != Incoming::State::forgotten;
 }
 
+std::size_t Transfers::in_progress() const noexcept {
+  std::size_t count = 0;
+  for (const Incoming& incoming : records_)
+    count += incoming.state.load(std::memory_order_acquire) != Incoming::State::free ? 1 : 0;
+  return count;
+}
+
 /// Reads records of other threads: copies them without owning them, and lists those that have not changed
 /// owner meanwhile.
 WEFT_READS_RACILY void Transfers::describe(PendingList& list) const noexcept {

@@ -57,6 +57,8 @@ class Transfers {
   [[nodiscard]] bool may_name(const Completion& object) const noexcept;
   /// The object is being destroyed: receives that name it signal `instead`. Any thread.
   void forget_object(const Completion& object, DetachedOperations& instead) noexcept;
+  /// How many have begun and are not answered yet. Looks at all records. Any thread.
+  [[nodiscard]] std::size_t in_progress() const noexcept;
   /// Lists the transfers for an explanation. Any thread.
   void describe(PendingList& list) const noexcept;
 

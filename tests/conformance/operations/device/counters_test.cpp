@@ -223,6 +223,27 @@ TYPED_TEST(Counters, TellRefusalsByReasonAndWhatWasKept) {
   EXPECT_EQ(counters.matched_sent, sent + 1);
 }
 
+TYPED_TEST(Counters, TellLargeMessagesThatAreOnTheirWay) {
+  Ranks<TypeParam> ranks(2, {{"rendezvous", "copy"}, {"sim_refuse", "0"}});
+  ASSERT_TRUE(ranks.meet());
+  const std::vector<std::byte> large(std::size_t{1} << 20, std::byte{7});
+  std::vector<std::byte> got(large.size());
+  Counter sent, received;
+  ASSERT_TRUE(
+      ranks.endpoint(0).post_send(1, 1, large, {.completion = &sent, .may_retry = false}).is_posted());
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().unexpected_now == 1; }));
+  EXPECT_EQ(ranks.runtime(1).counters().large_arriving_now, 0U) << "nobody takes it";
+  ASSERT_TRUE(
+      ranks.endpoint(1).post_receive(0, 1, got, {.completion = &received, .may_retry = false}).is_posted());
+  for (int round = 0; round < 3; ++round) ranks.endpoint(1).progress();
+  EXPECT_EQ(ranks.runtime(1).counters().large_arriving_now, 1U) << "its sender has not sent the payload yet";
+  EXPECT_EQ(ranks.runtime(0).counters().large_arriving_now, 0U);
+  ASSERT_TRUE(ranks.progress_until([&] { return sent.value() == 1 && received.value() == 1; }));
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.runtime(1).counters().large_arriving_now == 0; }));
+  EXPECT_EQ(ranks.runtime(1).counters().large_received, 1U);
+  EXPECT_EQ(got, large);
+}
+
 TYPED_TEST(Counters, AddUpOverDevicesAlsoWhenTheyAreClosed) {
   Ranks<TypeParam> ranks(1, kNoSurprises);
   Runtime& runtime = ranks.runtime(0);
