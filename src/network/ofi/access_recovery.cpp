@@ -2,6 +2,7 @@
 //
 // The state of a target: some are under way still, and come back, too; then one is posted alone, or the
 // question whether the target is there.
+#include "base/clock.hpp"
 #include "network/ofi/ofi_endpoint.hpp"
 #include "network/ofi/provider_accesses.hpp"
 #include "network/session/session_device.hpp"
@@ -43,7 +44,7 @@ void ProviderAccesses::recover(Target& target, session::SessionDevice& device) n
   if (target.unanswered < kMostUnanswered) {
     const ssize_t posted = post_again(target.is_asked ? target.question : *target.alone);
     // A rank that computes makes no connection for as long as that takes; one that has died has left.
-    if (posted == 0 || posted == -FI_EAGAIN || !refuses_for_long(target)) return;
+    if (posted == 0 || posted == -FI_EAGAIN || !target.reach.refused(base::now_ns())) return;
   }
   context_.peers.mark_left(target.rank, "puts and gets do not reach it any more");
   end_all(target, device);

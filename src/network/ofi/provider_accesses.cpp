@@ -12,8 +12,7 @@ namespace weft::network::ofi {
 
 namespace {
 
-constexpr std::size_t kAtATime = 16;                      // completions
-constexpr std::int64_t kLongestRefusal = 10'000'000'000;  // nanoseconds
+constexpr std::size_t kAtATime = 16;  // completions
 
 }  // namespace
 
@@ -42,6 +41,7 @@ AccessResult ProviderAccesses::begin(const session::Link& link, const RemoteMemo
   if (where.offset > where.region_size || wanted.memory.size() > where.region_size - where.offset)
     return AccessResult::refused;
   Target& target = *found->second;
+  if (target.reach.is_given_up() && target.reach.is_paused(base::now_ns())) return AccessResult::unsupported;
   if (free_.empty() || target.is_recovering) return AccessResult::no_slot;
   wanted.offset = where.offset;
   wanted.key = where.keys.key;
@@ -54,13 +54,12 @@ AccessResult ProviderAccesses::begin(const session::Link& link, const RemoteMemo
     free_.pop_back();
     return AccessResult::posted;
   }
-  if (posted == -FI_EAGAIN && !refuses_for_long(target)) return AccessResult::no_slot;
-  // Those under way end as they will.
-  target.address = FI_ADDR_UNSPEC;
-  context_.log.info([&] {
-    return "puts and gets of rank " + std::to_string(link.rank) +
-           " go by messages: it cannot be reached: " + error_text(posted);
-  });
+  const std::int64_t now = base::now_ns();
+  if (posted == -FI_EAGAIN && !target.reach.is_given_up()) {
+    const bool is_for_long = target.reach.refused(now) && target.under_way == 0;
+    if (!is_for_long) return AccessResult::no_slot;
+  }
+  give_up(target, now, posted);
   return AccessResult::unsupported;
 } catch (const Error& error) {
   context_.log.info([&] { return "an access goes by messages: " + std::string(error.what()); });
@@ -83,15 +82,21 @@ ssize_t ProviderAccesses::post(Record& record) {
     record.registration.reset();
     return result;
   }
-  record.target->refused_since = 0;
-  ++record.target->under_way;
+  Target& target = *record.target;
+  if (target.reach.taken())
+    context_.log.info(
+        [&] { return "puts and gets of rank " + std::to_string(target.rank) + " go by the provider again"; });
+  ++target.under_way;
   return 0;
 }
 
-bool ProviderAccesses::refuses_for_long(Target& target) noexcept {
-  const std::int64_t now = base::now_ns();
-  if (target.refused_since == 0) target.refused_since = now;
-  return target.under_way == 0 && now - target.refused_since > kLongestRefusal;
+void ProviderAccesses::give_up(Target& target, std::int64_t now, ssize_t result) noexcept {
+  if (!target.reach.is_given_up())
+    context_.log.info([&] {
+      return "puts and gets of rank " + std::to_string(target.rank) +
+             " go by messages for now: it cannot be reached: " + error_text(result);
+    });
+  target.reach.give_up(now);
 }
 
 void ProviderAccesses::report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept {

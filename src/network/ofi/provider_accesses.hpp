@@ -11,6 +11,7 @@
 #include "network/network.hpp"
 #include "network/ofi/access_domain.hpp"
 #include "network/ofi/access_endpoints.hpp"
+#include "network/ofi/reachability.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/session/device/access_ends.hpp"
 #include "network/session/link/link.hpp"
@@ -78,7 +79,7 @@ class ProviderAccesses {
     int rank = -1;
     fi_addr_t address = FI_ADDR_UNSPEC;  // FI_ADDR_UNSPEC: its accesses go by messages
     std::uint32_t under_way = 0;
-    std::int64_t refused_since = 0;  // posts, of base::now_ns(); 0: the last one was accepted
+    Reachability reach;
     // Once accesses have come back, until the last of them has ended:
     bool is_recovering = false;
     Record* again = nullptr;
@@ -94,8 +95,8 @@ class ProviderAccesses {
   }
   /// Returns what libfabric does. Throws weft::Error when the memory cannot be registered.
   [[nodiscard]] ssize_t post(Record& record);
-  /// Notes that a post was refused; returns true when all have been for too long.
-  [[nodiscard]] static bool refuses_for_long(Target& target) noexcept;
+  /// The accesses of the target go by messages for a while; those under way end as they will.
+  void give_up(Target& target, std::int64_t now, ssize_t result) noexcept;
   void report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept;
   void on_end(Record& record, bool is_carried_out, session::SessionDevice& device) noexcept;
   void on_error(session::SessionDevice& device) noexcept;

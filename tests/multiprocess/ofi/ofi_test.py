@@ -58,6 +58,12 @@ class OfiTest(unittest.TestCase):
         self.assertIn("both have ended\n", result.stdout, result.stderr)
         self.assertIn("1 of 3 ranks failed: rank 1", result.stderr)
 
+    @unittest.skipUnless(os.environ.get("WEFTDEV_NIGHTLY") == "1", "thirteen seconds with WEFTDEV_NIGHTLY=1")
+    def test_a_rank_that_was_not_reached_is_reached_again(self):
+        result = self.run_on(2, program("one_sided_rank"), "late", **WAYS[0])
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(result.stdout, "by messages, then by the network\n")
+
     def test_ranks_that_do_not_fit_say_so(self):
         for variable, first, second in (("WEFT_OFI_PROVIDER", "tcp;ofi_rxm", "net"), ("WEFT_PACKET_SIZE", "8K", "4K")):
             with self.subTest(variable=variable):

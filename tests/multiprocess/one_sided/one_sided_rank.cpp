@@ -243,6 +243,37 @@ void compute(Runtime& runtime, int seconds) {
   std::printf("both have ended\n");
 }
 
+/// Rank 1, which messages have reached, computes for so long while rank 0 begins to put into it. What goes by
+/// messages then is the network's again afterwards.
+void late(Runtime& runtime, int seconds) {
+  const MemoryRegion region = MemoryRegion::allocate(runtime, kBlock);
+  const RemoteRegion key = share(runtime, region)[1];
+  Endpoint endpoint(runtime);
+  const auto source = payload(kBlock, 1);
+  const auto put = [&](std::size_t size) {
+    const std::uint64_t before = runtime.counters().accesses_by_messages;
+    require(endpoint.put(1, MappedRegion(key, nullptr).at(0), std::span(source).first(size)) == Outcome::ok,
+            "a put failed");
+    return runtime.counters().accesses_by_messages != before;
+  };
+  {
+    ProgressThread progress(runtime);
+    static_cast<void>(put(8));
+    runtime.barrier();
+  }
+  // When rank 0 begins, rank 1 has sent what it had accepted: nothing drives its device any more.
+  std::this_thread::sleep_for(std::chrono::seconds(runtime.rank() == 1 ? seconds : 1));
+  ProgressThread progress(runtime);
+  int by_messages = 0;
+  if (runtime.rank() == 0)
+    while (put(kBlock)) ++by_messages;
+  runtime.barrier();
+  if (runtime.rank() == 0)
+    std::printf("%s\n", by_messages == 0 ? "by the network" : "by messages, then by the network");
+  else
+    require(matches(region.bytes(), 1), "the bytes of a put are missing");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -262,6 +293,8 @@ int main(int count, char** arguments) {
     leave(runtime, test::option(count, arguments, "memory", "registered") == "allocated");
   else if (mode == "compute")
     compute(runtime, std::stoi(test::option(count, arguments, "seconds", "16")));
+  else if (mode == "late")
+    late(runtime, std::stoi(test::option(count, arguments, "seconds", "13")));
   else
     test::fail("one_sided_rank: unknown mode \"" + mode + "\"");
 }
