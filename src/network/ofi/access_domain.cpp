@@ -25,16 +25,22 @@ AccessDomain::Choice AccessDomain::choose(std::string_view provider, std::string
           "key that has ended has broken"};
 }
 
-void AccessDomain::add(RegionName name, std::span<std::byte> memory) {
+const AccessFindings& AccessDomain::findings() {
   const std::lock_guard lock(mutex_);
-  if (!is_probed_) why_unsound_ = probe_accesses(fabric_);
-  is_probed_ = true;
-  if (!why_unsound_.empty()) throw Error(ErrorClass::network, why_unsound_);
+  if (!findings_.has_value()) findings_ = probe_accesses(fabric_);
+  return *findings_;
+}
+
+std::uint64_t AccessDomain::add(RegionName name, std::span<std::byte> memory) {
+  const AccessFindings& found = findings();
+  if (!found.unsound.empty()) throw Error(ErrorClass::network, found.unsound);
+  const std::lock_guard lock(mutex_);
   if (presence_registration_ == nullptr)
     presence_registration_ = fabric_.register_region(presence_, kPresenceKey);
   const std::uint64_t key = region_key(name);
   regions_[key] = fabric_.register_region(memory, key);
   has_had_regions_.store(true, std::memory_order_relaxed);
+  return found.no_signals.empty() ? kTakesSignals : 0;
 }
 
 bool AccessDomain::remove(RegionName name) noexcept {

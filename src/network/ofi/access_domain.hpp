@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,15 @@ namespace weft::network::ofi {
 
 /// The key of memory by which a rank answers that it is there. No region has it: generations are not 0.
 inline constexpr std::uint64_t kPresenceKey = 1;
+
+/// The address of regions whose owner is told the signal that a put brings along; others have 0.
+inline constexpr std::uint64_t kTakesSignals = 1;
+
+/// What has been found out by attempts.
+struct AccessFindings {
+  std::string unsound;     // why puts and gets cannot be left to the provider; empty: they can
+  std::string no_signals;  // why it brings no signals along; empty: it does
+};
 
 /// Any thread.
 class AccessDomain {
@@ -41,8 +51,11 @@ class AccessDomain {
   AccessDomain(std::string_view provider, std::string_view address) : fabric_(provider, address) {}
 
   [[nodiscard]] Fabric& fabric() noexcept { return fabric_; }
-  /// Lets peers reach the memory from now on. Throws weft::Error that says why they cannot.
-  void add(RegionName name, std::span<std::byte> memory);
+  /// Tries the provider, once.
+  [[nodiscard]] const AccessFindings& findings();
+  /// Lets peers reach the memory from now on. Returns the address for its keys. Throws weft::Error that says
+  /// why they cannot.
+  std::uint64_t add(RegionName name, std::span<std::byte> memory);
   /// Peers begin no access any more. Returns false when they never could. Otherwise what a peer has put in
   /// part may still be stored: the memory must never become something else.
   [[nodiscard]] bool remove(RegionName name) noexcept;
@@ -57,13 +70,12 @@ class AccessDomain {
   std::map<std::uint64_t, Owned<fid_mr>> regions_;
   std::array<std::byte, 8> presence_{};
   Owned<fid_mr> presence_registration_;
-  bool is_probed_ = false;
-  std::string why_unsound_;
+  std::optional<AccessFindings> findings_;
   std::atomic<bool> has_had_regions_{false};
 };
 
-/// Tries whether a provider refuses a stale key, and nothing else: opens two endpoints, which put into memory
-/// of this process. Returns what is wrong; empty: nothing.
-[[nodiscard]] std::string probe_accesses(Fabric& fabric);
+/// Tries whether a provider refuses a stale key, and nothing else, and tells the signals of puts: opens two
+/// endpoints, which put into memory of this process.
+[[nodiscard]] AccessFindings probe_accesses(Fabric& fabric);
 
 }  // namespace weft::network::ofi

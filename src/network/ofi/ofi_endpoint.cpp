@@ -18,8 +18,8 @@ constexpr std::size_t kFrameBytes = 8192;
 constexpr std::uint32_t kForGreetings = 8;  // receive buffers before the first contact
 constexpr int kMostDrivesAtTheEnd = 256;    // of the connections with a rank
 
-std::unique_ptr<ProviderAccesses> make_accesses(const EndpointContext& context) {
-  return context.accesses != nullptr ? std::make_unique<ProviderAccesses>(*context.accesses, context)
+std::unique_ptr<ProviderAccesses> make_accesses(const EndpointContext& context, std::uint32_t index) {
+  return context.accesses != nullptr ? std::make_unique<ProviderAccesses>(*context.accesses, context, index)
                                      : nullptr;
 }
 
@@ -41,7 +41,7 @@ OfiEndpoint::OfiEndpoint(const EndpointContext& context, std::uint32_t index)
       addresses_(open_addresses(context.fabric)),
       completions_(open_completions(context.fabric)),
       endpoint_(open_endpoint(context.fabric, *completions_.queue, *addresses_)),
-      accesses_(make_accesses(context)),
+      accesses_(make_accesses(context, index)),
       sleeping_(make_sleeping(completions_.wait_descriptor, accesses_.get())) {
   Fabric& fabric = context_.fabric;
   const fi_info& info = fabric.info();

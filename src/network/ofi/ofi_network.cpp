@@ -74,10 +74,19 @@ std::unique_ptr<AccessDomain> open_accesses(const base::Attributes& attributes, 
   return std::make_unique<AccessDomain>(choice.provider, address);
 }
 
-std::string describe(const AccessDomain::Choice& choice) {
+/// Who carries out puts and gets, as an attempt shows.
+std::string describe(const AccessDomain::Choice& choice, std::string_view address) try {
   if (choice.provider.empty()) return "puts and gets of regions go by messages: " + choice.why_not;
+  AccessDomain accesses(choice.provider, address);
+  const AccessFindings& found = accesses.findings();
+  if (!found.unsound.empty()) return "puts and gets of regions go by messages: " + found.unsound;
   return "puts and gets of more than 8 KiB of regions that weft allocates go by the provider " +
-         choice.provider + ", others by messages";
+         choice.provider + ", " +
+         (found.no_signals.empty() ? "which brings the signals of puts along"
+                                   : "signals of puts by messages (" + found.no_signals + ")") +
+         "; others go by messages";
+} catch (const Error& error) {
+  return "puts and gets of regions go by messages: " + std::string(error.what());
 }
 
 }  // namespace
@@ -118,6 +127,9 @@ Capabilities OfiNetwork::capabilities() const noexcept {
   capabilities.inline_bytes = context_.inline_bytes;
   capabilities.can_fetch = true;
   capabilities.landing_bytes = resources_->fabric.immediate_bytes();
+  if (resources_->accesses != nullptr && resources_->accesses->fabric().immediate_bytes() == 8 &&
+      context_.peers.size() <= PutSignal::kMostRanks)
+    capabilities.immediate_bytes = session::Transport::kImmediateBytes;
   capabilities.stages = shared().stages;
   return capabilities;
 }
@@ -134,7 +146,7 @@ RegionKeys OfiNetwork::register_lasting_memory(RegionName name, std::span<std::b
   AccessDomain* const accesses = resources_->accesses.get();
   if (memory.empty() || accesses == nullptr) return keys;
   try {
-    accesses->add(name, memory);
+    keys.address = accesses->add(name, memory);
     keys.key = region_key(name);
   } catch (const Error& error) {
     log().info([&] {
@@ -172,7 +184,7 @@ Availability availability(const base::Attributes& attributes) try {
       OfiReceiveBuffers::kAtATime *
       (packet_bytes_of(attributes) + Network::kPacketTrailer + sizeof(session::Header));
   return {true, "libfabric, with the providers " + text + "; " +
-                    describe(access_choice(attributes, provider, reached)) + "; a rank takes " +
+                    describe(access_choice(attributes, provider, reached), reached) + "; a rank takes " +
                     std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
                     std::to_string((session::kBytesOfConnectedPeer + buffers) / 1024) +
                     " KiB and what the provider takes for one that it is connected with"};

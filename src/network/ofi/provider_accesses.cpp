@@ -10,14 +10,12 @@
 
 namespace weft::network::ofi {
 
-namespace {
-
-constexpr std::size_t kAtATime = 16;  // completions
-
-}  // namespace
-
-ProviderAccesses::ProviderAccesses(AccessDomain& domain, const EndpointContext& context)
-    : domain_(domain), context_(context), endpoints_(domain.fabric()) {
+ProviderAccesses::ProviderAccesses(AccessDomain& domain, const EndpointContext& context, std::uint32_t index)
+    : domain_(domain),
+      context_(context),
+      index_(index),
+      has_ended_(static_cast<std::size_t>(context.peers.size())),
+      endpoints_(domain.fabric()) {
   free_.reserve(records_.size());
   for (Record& record : records_) free_.push_back(&record);
 }
@@ -42,7 +40,11 @@ AccessResult ProviderAccesses::begin(const session::Link& link, const RemoteMemo
     return AccessResult::refused;
   Target& target = *found->second;
   if (target.reach.is_given_up() && target.reach.is_paused(base::now_ns())) return AccessResult::unsupported;
+  if (wanted.has_signal &&
+      (where.keys.address != kTakesSignals || target.signals - target.signals_known >= PutSignal::kMostAhead))
+    return AccessResult::unsupported;
   if (free_.empty() || target.is_recovering) return AccessResult::no_slot;
+  wanted.signal_id = target.signals;
   wanted.offset = where.offset;
   wanted.key = where.keys.key;
   has_begun_ = true;
@@ -52,6 +54,7 @@ AccessResult ProviderAccesses::begin(const session::Link& link, const RemoteMemo
   const ssize_t posted = post(record);
   if (posted == 0) {
     free_.pop_back();
+    if (wanted.has_signal) ++target.signals;
     return AccessResult::posted;
   }
   const std::int64_t now = base::now_ns();
@@ -72,12 +75,16 @@ ssize_t ProviderAccesses::post(Record& record) {
   const iovec local{access.memory.data(), access.memory.size()};
   void* descriptor = descriptor_of(record.registration);
   const fi_rma_iov remote{access.offset, access.memory.size(), access.key};
-  const fi_msg_rma message{&local, &descriptor, 1, record.target->address, &remote, 1, &record.raw, 0};
-  // A put completes when the bytes are there: the signal that follows must not overtake them.
-  const ssize_t result =
-      access.direction == RegionAccess::Direction::get
-          ? ::fi_readmsg(endpoints_.outgoing(), &message, FI_COMPLETION)
-          : ::fi_writemsg(endpoints_.outgoing(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+  const PutSignal signal{access.value, access.signal_id % PutSignal::kNumbers, index_,
+                         static_cast<std::uint32_t>(context_.peers.rank())};
+  const fi_msg_rma message{&local,  &descriptor, 1,           record.target->address,
+                           &remote, 1,           &record.raw, signal.word()};
+  // A put completes when the bytes are there: a signal that follows must not overtake them.
+  const std::uint64_t flags =
+      FI_COMPLETION | FI_DELIVERY_COMPLETE | (access.has_signal ? FI_REMOTE_CQ_DATA : 0);
+  const ssize_t result = access.direction == RegionAccess::Direction::get
+                             ? ::fi_readmsg(endpoints_.outgoing(), &message, FI_COMPLETION)
+                             : ::fi_writemsg(endpoints_.outgoing(), &message, flags);
   if (result != 0) {
     record.registration.reset();
     return result;
@@ -99,51 +106,6 @@ void ProviderAccesses::give_up(Target& target, std::int64_t now, ssize_t result)
   target.reach.give_up(now);
 }
 
-void ProviderAccesses::report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept {
-  if (&record == record.target->alone) record.target->alone = nullptr;
-  device.fetch_completed(record.access.token, outcome);
-  free_.push_back(&record);
-}
-
-void ProviderAccesses::drive(session::SessionDevice& device) noexcept {
-  // A call of the provider costs a system call.
-  if (!domain_.has_had_regions() && !has_begun_) return;
-  std::array<fi_cq_data_entry, kAtATime> entries;
-  ssize_t count = 0;
-  do {
-    count = ::fi_cq_read(&endpoints_.completions(), entries.data(), entries.size());
-    if (count == -FI_EAVAIL) on_error(device);
-    for (ssize_t next = 0; next < count; ++next)
-      on_end(record_of(entries[static_cast<std::size_t>(next)].op_context), true, device);
-  } while (count == static_cast<ssize_t>(kAtATime) || count == -FI_EAVAIL);
-  std::erase_if(recovering_, [&](Target* target) {
-    recover(*target, device);
-    return !target->is_recovering;
-  });
-}
-
-void ProviderAccesses::on_error(session::SessionDevice& device) noexcept {
-  fi_cq_err_entry error{};
-  if (::fi_cq_readerr(&endpoints_.completions(), &error, 0) != 1 || error.op_context == nullptr) return;
-  Record& record = record_of(error.op_context);
-  context_.log.info([&] {
-    return "a put or get of rank " + std::to_string(record.target->rank) +
-           " has come back: " + error_text(error.err);
-  });
-  on_end(record, false, device);
-}
-
-void ProviderAccesses::on_end(Record& record, bool is_carried_out, session::SessionDevice& device) noexcept {
-  record.registration.reset();
-  --record.target->under_way;
-  if (&record == &record.target->question)
-    on_answer(*record.target, is_carried_out, device);
-  else if (is_carried_out)
-    report(record, Outcome::ok, device);
-  else
-    come_back(record);
-}
-
 void ProviderAccesses::end_with(int rank, session::SessionDevice& device) noexcept {
   const bool are_some_under_way = std::any_of(targets_.begin(), targets_.end(), [rank](const auto& each) {
     return each.second->rank == rank && each.second->under_way != 0;
@@ -154,6 +116,7 @@ void ProviderAccesses::end_with(int rank, session::SessionDevice& device) noexce
       context_.log.info([&] { return "puts and gets go by messages: " + std::string(error.what()); });
     }
   drive(device);
+  has_ended_[static_cast<std::size_t>(rank)] = true;
 }
 
 bool ProviderAccesses::may_sleep() noexcept {

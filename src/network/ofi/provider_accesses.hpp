@@ -11,6 +11,7 @@
 #include "network/network.hpp"
 #include "network/ofi/access_domain.hpp"
 #include "network/ofi/access_endpoints.hpp"
+#include "network/ofi/put_signals.hpp"
 #include "network/ofi/reachability.hpp"
 #include "network/ofi/receive_buffers.hpp"
 #include "network/session/device/access_ends.hpp"
@@ -39,20 +40,24 @@ struct RegionAccess {
   std::uint64_t token = 0;
   std::uint64_t offset = 0;  // in the memory of the peer
   std::uint64_t key = 0;
+  bool has_signal = false;      // a put
+  std::uint32_t value = 0;      // of the signal
+  std::uint32_t signal_id = 0;  // counts those of this device to the peer's
 };
 
-/// Those of a device. Under its lock, unless they say otherwise.
+/// Those of a device. Under its lock, unless they say otherwise. Sources: provider_accesses.cpp,
+/// access_completions.cpp, access_recovery.cpp.
 class ProviderAccesses {
  public:
-  /// Throws weft::Error.
-  ProviderAccesses(AccessDomain& domain, const EndpointContext& context);
+  /// Those of the device of this index. Throws weft::Error.
+  ProviderAccesses(AccessDomain& domain, const EndpointContext& context, std::uint32_t index);
   ~ProviderAccesses() { close(); }
 
   /// Where peers' accesses come to.
   [[nodiscard]] std::vector<std::byte> address() const { return endpoints_.address(); }
   /// Accesses over this link go to the address; if that is empty, by messages. Throws std::bad_alloc.
   void connect(const session::Link& link, std::span<const std::byte> address);
-  /// Begins an access, which has its direction, memory and token.
+  /// Begins an access, which has its direction, memory and token, and its signal.
   AccessResult begin(const session::Link& link, const RemoteMemory& where, RegionAccess wanted) noexcept;
   /// Carries on this rank's accesses and those of its peers.
   void drive(session::SessionDevice& device) noexcept;
@@ -80,6 +85,8 @@ class ProviderAccesses {
     fi_addr_t address = FI_ADDR_UNSPEC;  // FI_ADDR_UNSPEC: its accesses go by messages
     std::uint32_t under_way = 0;
     Reachability reach;
+    std::uint32_t signals = 0;        // that puts have brought along
+    std::uint32_t signals_known = 0;  // so many have come, or will not
     // Once accesses have come back, until the last of them has ended:
     bool is_recovering = false;
     Record* again = nullptr;
@@ -100,6 +107,8 @@ class ProviderAccesses {
   void report(Record& record, Outcome outcome, session::SessionDevice& device) noexcept;
   void on_end(Record& record, bool is_carried_out, session::SessionDevice& device) noexcept;
   void on_error(session::SessionDevice& device) noexcept;
+  /// A peer has put, and brings this along.
+  void on_signal(std::uint64_t word, session::SessionDevice& device) noexcept;
   // access_recovery.cpp
   void come_back(Record& record) noexcept;
   [[nodiscard]] ssize_t post_again(Record& record) noexcept;
@@ -109,10 +118,13 @@ class ProviderAccesses {
 
   AccessDomain& domain_;
   const EndpointContext& context_;
+  const std::uint32_t index_;
   std::array<Record, session::AccessEnds::kMost> records_;
   std::vector<Record*> free_;
   std::unordered_map<const session::Link*, std::unique_ptr<Target>> targets_;
-  std::vector<Target*> recovering_;  // has room for all
+  std::vector<Target*> recovering_;                                   // has room for all
+  std::unordered_map<std::uint32_t, KnownSignals> signals_of_peers_;  // by rank and device
+  std::vector<bool> has_ended_;  // by rank: nothing of it is told any more
   AccessEndpoints endpoints_;
   bool has_begun_ = false;  // an access of this rank
 };

@@ -102,12 +102,16 @@ AccessResult OfiEndpoint::land(session::Link& link, const RemoteLanding& to, Byt
   return begun(*sending, outcome(link, ::fi_writemsg(endpoint_.get(), &message, kFlags)));
 }
 
-AccessResult OfiEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from, const std::uint64_t*,
-                              std::uint64_t token) noexcept {
+AccessResult OfiEndpoint::put(session::Link& link, const RemoteMemory& to, Bytes from,
+                              const std::uint64_t* immediate, std::uint64_t token) noexcept {
   // libfabric takes memory that it may write; a put is only read.
   const std::span<std::byte> source{const_cast<std::byte*>(from.data()), from.size()};
-  const AccessResult result = accesses_->begin(
-      link, to, {.direction = RegionAccess::Direction::put, .memory = source, .token = token});
+  RegionAccess access{.direction = RegionAccess::Direction::put, .memory = source, .token = token};
+  if (immediate != nullptr) {
+    access.has_signal = true;
+    access.value = static_cast<std::uint32_t>(*immediate);
+  }
+  const AccessResult result = accesses_->begin(link, to, access);
   if (result == AccessResult::posted) note_sent();
   return result;
 }

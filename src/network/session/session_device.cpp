@@ -82,7 +82,7 @@ void SessionDevice::report(std::span<const Announcements::Announcement> announce
     if (peer < 0)
       sink.landed(value, transport_->landing_bytes());
     else
-      sink.immediate_arrived(peer, value, transport_->landing_bytes());
+      sink.immediate_arrived(peer, value, Transport::kImmediateBytes);
   announcements_.reported(announced.size());
 }
 

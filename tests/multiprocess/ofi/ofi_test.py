@@ -37,7 +37,7 @@ class OfiTest(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stdout, result.stderr), (0, f"{1000 * ranks} hops\n", ""))
 
     def test_who_carries_out_accesses_is_told(self):
-        for attributes, told in (({"WEFT_OFI_PROVIDER": "tcp;ofi_rxm"}, r"more than 8 KiB of regions that weft allocates go by the provider (net|tcp),"),
+        for attributes, told in (({"WEFT_OFI_PROVIDER": "tcp;ofi_rxm"}, r"more than 8 KiB of regions that weft allocates go by the provider (net|tcp), which brings the signals of puts along;"),
                                  ({"WEFT_OFI_PROVIDER": "verbs;ofi_rxm"}, r"go by messages: with the provider verbs;ofi_rxm a key that has ended would"),
                                  ({"WEFT_ONE_SIDED": "message"}, r"go by messages: attribute one_sided is message;")):
             with self.subTest(attributes=attributes):

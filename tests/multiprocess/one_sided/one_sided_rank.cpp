@@ -193,6 +193,7 @@ void leave(Runtime& runtime, bool is_allocated) {
 
 /// Rank 1 dies while rank 0 gets from it, and from rank 2, which computes for so long: it has not failed.
 /// Rank 0 has got from both before: what it posts then is under way, and what comes back finds no connection.
+/// So does a put with a signal, which rank 2 may find twice: it is told once.
 void compute(Runtime& runtime, int seconds) {
   constexpr std::size_t kSize = 4 << 20;
   const MemoryRegion region = MemoryRegion::allocate(runtime, kSize);
@@ -201,6 +202,8 @@ void compute(Runtime& runtime, int seconds) {
   Endpoint endpoint(runtime);
   Counter finished;
   const RemoteCompletion over = runtime.expose(finished, {.id = 1});
+  Counter told;
+  const RemoteCompletion signal = runtime.expose(told, {.id = 2});
   std::array<std::vector<std::byte>, 3> bytes;
   {
     ProgressThread progress(runtime);
@@ -220,6 +223,8 @@ void compute(Runtime& runtime, int seconds) {
   if (runtime.rank() == 2) {
     std::this_thread::sleep_for(std::chrono::seconds(seconds));
     endpoint.wait(finished, 1);
+    for (int more = 0; more < 1000; ++more) endpoint.progress();
+    require(told.value() == 1, "the signal of a put was told " + std::to_string(told.value()) + " times");
     return;
   }
   std::array<Outcome, 3> outcomes{};
@@ -230,13 +235,20 @@ void compute(Runtime& runtime, int seconds) {
   });
   // By then the others have sent what they had accepted: nothing drives their devices any more.
   std::this_thread::sleep_for(std::chrono::seconds(1));
+  Counter put;
+  const auto source = payload(40'000, 2);  // all of which the connection takes at once
+  while (
+      endpoint
+          .post_put(2, MappedRegion(keys[2], nullptr).at(0), source, {.completion = &put, .signal = signal})
+          .is_retry())
+    endpoint.progress();
   for (const std::size_t peer : {1U, 2U})
     while (endpoint
                .post_get(static_cast<int>(peer), MappedRegion(keys[peer], nullptr).at(0), bytes[peer],
                          {.completion = &handler})
                .is_retry())
       endpoint.progress();
-  endpoint.wait_until([&] { return ended == 2; });
+  endpoint.wait_until([&] { return ended == 2 && put.value() == 1; });
   require(outcomes[1] == Outcome::peer_failed, "the get from the dead ended as something else");
   require(outcomes[2] == Outcome::ok && matches(bytes[2], 2), "the get from the living failed");
   static_cast<void>(endpoint.send_am(2, over, {}));

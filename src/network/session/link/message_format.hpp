@@ -13,7 +13,7 @@
 namespace weft::network::session {
 
 inline constexpr std::uint32_t kMagic = 0x494c4657;  // "WFLI"
-inline constexpr std::uint32_t kWireVersion = 8;
+inline constexpr std::uint32_t kWireVersion = 9;
 
 enum class Kind : std::uint8_t {
   data = 1,  // this and the next belong to traffic classes: they take a credit

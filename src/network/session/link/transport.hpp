@@ -65,8 +65,9 @@ class Transport {
     return AccessResult::unsupported;
   }
   /// See Port::put() and get(): they are called for sizes for which can_access() holds, which any thread
-  /// asks, and reported as fetches are. A transport with immediates, of landing_bytes(), reports each that
+  /// asks, and reported as fetches are. A transport with immediates, of kImmediateBytes, reports each that
   /// has come, from drive(), to `device.immediate_arrived()`.
+  static constexpr std::size_t kImmediateBytes = 4;
   [[nodiscard]] virtual bool can_access(std::size_t) const noexcept { return false; }
   virtual AccessResult get(Link&, const RemoteMemory&, std::span<std::byte>, std::uint64_t) noexcept {
     return AccessResult::unsupported;
