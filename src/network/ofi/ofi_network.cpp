@@ -184,7 +184,8 @@ Availability availability(const base::Attributes& attributes) try {
       OfiReceiveBuffers::kAtATime *
       (packet_bytes_of(attributes) + Network::kPacketTrailer + sizeof(session::Header));
   return {true, "libfabric, with the providers " + text + "; " +
-                    describe(access_choice(attributes, provider, reached), reached) + "; a rank takes " +
+                    describe(access_choice(attributes, provider, reached), reached) +
+                    "; native atomic operations: no; a rank takes " +
                     std::to_string(session::kBytesOfUnknownPeer) + " bytes for one that it never meets, " +
                     std::to_string((session::kBytesOfConnectedPeer + buffers) / 1024) +
                     " KiB and what the provider takes for one that it is connected with"};

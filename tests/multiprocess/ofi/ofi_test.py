@@ -42,6 +42,7 @@ class OfiTest(unittest.TestCase):
                                  ({"WEFT_ONE_SIDED": "message"}, r"go by messages: attribute one_sided is message;")):
             with self.subTest(attributes=attributes):
                 self.assertRegex(info(**attributes)["description"], told)
+                self.assertIn("; native atomic operations: no;", info(**attributes)["description"])
 
     def test_regions_are_reached_and_end(self):
         for path in ("auto", "message"):
