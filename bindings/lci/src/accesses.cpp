@@ -60,6 +60,7 @@ error_t progress_on(endpoint_impl_t& lci_endpoint) {
 }  // namespace
 
 status_t post_put_x::call() const {
+  posts::check_buffer("post_put", m_local_buffer, m_size);
   endpoint_impl_t& lci_endpoint = endpoint_of_post(*this);
   if (is_for_network(*this)) [[unlikely]]
     return status_of_post(post_for_network(lci_endpoint, *this));
@@ -76,6 +77,7 @@ status_t post_put_x::call() const {
 }
 
 status_t post_get_x::call() const {
+  posts::check_buffer("post_get", m_local_buffer, m_size);
   endpoint_impl_t& lci_endpoint = endpoint_of_post(*this);
   const Fields fields = fields_of(*this);
   const Mode mode = mode_of(*this);

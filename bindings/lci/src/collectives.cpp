@@ -2,6 +2,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "completions.hpp"
 
@@ -22,10 +23,12 @@ std::size_t product(std::size_t a, std::size_t b, const char* operation) {
            " bytes are more than a buffer can have");
   return a * b;
 }
-weft::Bytes source(const void* data, std::size_t size) noexcept {
+weft::Bytes source(const void* data, std::size_t size, const char* operation) {
+  posts::check_buffer(operation, data, size);
   return {static_cast<const std::byte*>(data), size};
 }
-weft::MutableBytes target(void* data, std::size_t size) noexcept {
+weft::MutableBytes target(void* data, std::size_t size, const char* operation) {
+  posts::check_buffer(operation, data, size);
   return {static_cast<std::byte*>(data), size};
 }
 
@@ -113,7 +116,7 @@ void barrier_x::call() const {
 }
 
 void broadcast_x::call() const {
-  const weft::MutableBytes bytes = target(m_buffer, m_size);
+  const weft::MutableBytes bytes = target(m_buffer, m_size, "broadcast");
   perform(
       *this, "broadcast", [&](weft::Collective& all) { return all.broadcast(bytes, m_root); },
       [&](weft::Collective& all) { return all.make_broadcast(bytes, m_root); });
@@ -122,9 +125,9 @@ void broadcast_x::call() const {
 void reduce_x::call() const {
   const weft::AnyReduction reduction = reduction_of(m_op, m_item_size, "reduce");
   const std::size_t size = product(m_count, m_item_size, "reduce");
-  const weft::Bytes from = source(m_sendbuf, size);
+  const weft::Bytes from = source(m_sendbuf, size, "reduce");
   const auto to = [&](const weft::Collective& all) {
-    return all.rank() == m_root ? target(m_recvbuf, size) : weft::MutableBytes();
+    return all.rank() == m_root ? target(m_recvbuf, size, "reduce") : weft::MutableBytes();
   };
   perform(
       *this, "reduce", [&](weft::Collective& all) { return all.reduce(from, to(all), reduction, m_root); },
@@ -134,8 +137,8 @@ void reduce_x::call() const {
 void allreduce_x::call() const {
   const weft::AnyReduction reduction = reduction_of(m_op, m_item_size, "allreduce");
   const std::size_t size = product(m_count, m_item_size, "allreduce");
-  const weft::Bytes from = source(m_sendbuf, size);
-  const weft::MutableBytes to = target(m_recvbuf, size);
+  const weft::Bytes from = source(m_sendbuf, size, "allreduce");
+  const weft::MutableBytes to = target(m_recvbuf, size, "allreduce");
   perform(
       *this, "allreduce", [&](weft::Collective& all) { return all.allreduce(from, to, reduction); },
       [&](weft::Collective& all) { return all.make_allreduce(from, to, reduction); });
@@ -145,9 +148,10 @@ void reduce_scatter_x::call() const {
   const weft::AnyReduction reduction = reduction_of(m_op, m_item_size, "reduce_scatter");
   const std::size_t size = product(m_recvcount, m_item_size, "reduce_scatter");
   const auto from = [&](const weft::Collective& all) {
-    return source(m_sendbuf, product(size, static_cast<std::size_t>(all.size()), "reduce_scatter"));
+    return source(m_sendbuf, product(size, static_cast<std::size_t>(all.size()), "reduce_scatter"),
+                  "reduce_scatter");
   };
-  const weft::MutableBytes to = target(m_recvbuf, size);
+  const weft::MutableBytes to = target(m_recvbuf, size, "reduce_scatter");
   perform(
       *this, "reduce_scatter",
       [&](weft::Collective& all) { return all.reduce_scatter(from(all), to, reduction); },
@@ -155,12 +159,21 @@ void reduce_scatter_x::call() const {
 }
 
 void allgather_x::call() const {
-  const weft::Bytes from = source(m_sendbuf, m_size);
+  weft::Bytes from = source(m_sendbuf, m_size, "allgather");
   const auto to = [&](const weft::Collective& all) {
-    return target(m_recvbuf, product(m_size, static_cast<std::size_t>(all.size()), "allgather"));
+    return target(m_recvbuf, product(m_size, static_cast<std::size_t>(all.size()), "allgather"), "allgather");
   };
+  std::vector<std::byte> apart;  // what a program sends out of the buffer that it receives into
   perform(
-      *this, "allgather", [&](weft::Collective& all) { return all.allgather(from, to(all)); },
+      *this, "allgather",
+      [&](weft::Collective& all) {
+        const weft::MutableBytes received = to(all);
+        if (from.data() < received.data() + received.size() && received.data() < from.data() + from.size()) {
+          apart.assign(from.begin(), from.end());
+          from = apart;
+        }
+        return all.allgather(from, received);
+      },
       [&](weft::Collective& all) { return all.make_allgather(from, to(all)); });
 }
 
@@ -171,10 +184,12 @@ void alltoall_x::call() const {
   perform(
       *this, "alltoall",
       [&](weft::Collective& all) {
-        return all.alltoall(source(m_sendbuf, length(all)), target(m_recvbuf, length(all)));
+        return all.alltoall(source(m_sendbuf, length(all), "alltoall"),
+                            target(m_recvbuf, length(all), "alltoall"));
       },
       [&](weft::Collective& all) {
-        return all.make_alltoall(source(m_sendbuf, length(all)), target(m_recvbuf, length(all)));
+        return all.make_alltoall(source(m_sendbuf, length(all), "alltoall"),
+                                 target(m_recvbuf, length(all), "alltoall"));
       });
 }
 

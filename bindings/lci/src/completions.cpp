@@ -165,8 +165,8 @@ void Rcomps::note(weft::RemoteCompletion handle) {
   again_.store(table_.get(), std::memory_order_release);
 }
 void Rcomps::refuse_number(rcomp_t rcomp) {
-  refuse("the number of a remote completion is " + std::to_string(rcomp) + ": it must be at most " +
-         std::to_string(kEnd - 1));
+  refuse("the number of a remote completion is " + std::to_string(rcomp) + ": it must be " +
+         std::to_string(kFirst) + " to " + std::to_string(kEnd - 1));
 }
 
 void Registered::add(const runtime_impl_t& runtime, rcomp_t rcomp, comp_impl_t* object) {
@@ -304,8 +304,12 @@ bool sync_test_x::call() const {
 void sync_wait_x::call() const {
   auto& sync = of_kind<SyncCompletion>(m_comp, attr_comp_type_t::sync, "sync_wait");
   endpoint_impl_t* const lci_endpoint = m_do_progress ? &endpoint_of(*this) : nullptr;
-  while (!sync.test(m_p_out))
-    if (lci_endpoint != nullptr) await(sync.synchronizer(), *lci_endpoint);
+  while (!sync.test(m_p_out)) {
+    if (lci_endpoint != nullptr)
+      await(sync.synchronizer(), *lci_endpoint);
+    else
+      std::this_thread::yield();  // for the threads that progress
+  }
 }
 int64_t counter_get_x::call() const {
   return of_kind<CounterCompletion>(m_comp, attr_comp_type_t::counter, "counter_get").value();

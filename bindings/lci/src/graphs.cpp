@@ -68,6 +68,12 @@ void GraphCompletion::add_edge(graph_node_t from, graph_node_t to, graph_edge_ru
   if (runs_.load(std::memory_order_relaxed)) refuse("graph_add_edge: the graph has been started");
   GraphNode& source = node_of(from);
   GraphNode& target = node_of(to);
+  if (&source == &end_ || &target == &start_ || &source == &target)
+    refuse(std::string("graph_add_edge: an edge ") +
+           (&source == &end_     ? "from GRAPH_END"
+            : &target == &start_ ? "to GRAPH_START"
+                                 : "from a node to itself") +
+           ": such a graph never ends");
   source.out.push_back({&target, function});
   ++target.incoming;
 }

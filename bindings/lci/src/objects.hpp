@@ -79,7 +79,7 @@ class Rcomps {
   /// once. Any thread.
   [[nodiscard, gnu::always_inline]] inline weft::RemoteCompletion handle(rcomp_t rcomp,
                                                                          std::uint8_t device) const {
-    if (rcomp >= kEnd) [[unlikely]]
+    if (rcomp - kFirst >= kEnd - kFirst) [[unlikely]]
       refuse_number(rcomp);
     const std::atomic<std::uint16_t>* const again = again_.load(std::memory_order_acquire);
     const std::uint16_t before = again == nullptr ? 0 : again[rcomp].load(std::memory_order_relaxed);
@@ -167,6 +167,7 @@ class matching_engine_impl_t {
 class mr_impl_t {
  public:
   mr_attr_t attr;
+  const runtime_impl_t* runtime = nullptr;
   weft::MemoryRegion region;
 };
 

@@ -81,6 +81,12 @@ class Payloads {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     return at >= first_.load(std::memory_order_relaxed) && at <= last_.load(std::memory_order_relaxed);
   }
+  /// The same for every address inside one of those packets.
+  [[nodiscard]] bool is_inside_packets(const void* address) const noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= first_.load(std::memory_order_relaxed) &&
+           at < last_.load(std::memory_order_relaxed) + packet_bytes_;
+  }
 
  private:
   friend class CacheOwner;

@@ -200,6 +200,12 @@ void refuse_target(rcomp_t rcomp, tag_t tag) {
   Rcomps::refuse_number(rcomp);
 }
 
+void refuse_buffer(const char* operation, const void* buffer, size_t size) {
+  refuse(std::string(operation) + (buffer == nullptr ? ": the buffer of " : ": a message of ") +
+         std::to_string(size) +
+         (buffer == nullptr ? " bytes is null" : " bytes is larger than memory can be"));
+}
+
 errorcode_t post_am(const post_am_x& post) {
   endpoint_impl_t& lci_endpoint = endpoint_of_post(post);
   if (is_for_network(post)) return post_for_network(lci_endpoint, post);
@@ -275,6 +281,7 @@ errorcode_t posts::post_send(const post_send_x& post) {
 }
 
 status_t post_recv_x::call() const {
+  posts::check_buffer("post_recv", m_local_buffer, m_size);
   endpoint_impl_t& lci_endpoint = endpoint_of_post(*this);
   matching_policy_t policy = m_matching_policy;
   if (m_rank == ANY_SOURCE)

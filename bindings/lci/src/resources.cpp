@@ -3,17 +3,19 @@
 #include <deque>
 
 #include "objects.hpp"
+#include "process_list.hpp"
 
 namespace lci {
 
 namespace {
 
-/// Deletes what a handle stands for, and empties the handle.
+/// Takes what a handle stands for from the program, and empties the handle.
 template <class Handle>
-void free_handle(Handle* handle, const char* operation) {
+auto take_back(Handle* handle, const char* operation) {
   if (handle == nullptr) refuse(std::string(operation) + ": the pointer to the handle is null");
-  delete handle->get_impl();
+  auto taken = Handles<std::remove_pointer_t<decltype(handle->p_impl)>>::take(handle->get_impl(), operation);
   handle->set_impl(nullptr);
+  return taken;
 }
 
 }  // namespace
@@ -72,9 +74,9 @@ net_context_t alloc_net_context_x::call() const {
   attr.ibv_prefetch_strategy = m_ibv_prefetch_strategy.get_value_or(process.ibv_prefetch_strategy);
   attr.use_dmabuf = m_use_dmabuf.get_value_or(process.use_dmabuf);
   attr.user_context = m_user_context;
-  return net_context_t(made.release());
+  return net_context_t(Handles<net_context_impl_t>::give(std::move(made)));
 }
-void free_net_context_x::call() const { free_handle(m_freed, "free_net_context"); }
+void free_net_context_x::call() const { take_back(m_freed, "free_net_context"); }
 
 device_t alloc_device_x::call() const {
   auto made = std::make_unique<device_impl_t>(runtime_of(m_runtime));
@@ -95,9 +97,15 @@ device_t alloc_device_x::call() const {
   attr.shm_max_polls = m_shm_max_polls.get_value_or(attr.shm_max_polls);
   attr.ibv_td_strategy = m_ibv_td_strategy.get_value_or(attr.ibv_td_strategy);
   attr.user_context = m_user_context;
-  return device_t(made.release());
+  return device_t(Handles<device_impl_t>::give(std::move(made)));
 }
-void free_device_x::call() const { free_handle(m_freed, "free_device"); }
+void free_device_x::call() const {
+  const auto device = take_back(m_freed, "free_device");
+  Leftovers("a device")
+      .free(Handles<endpoint_impl_t>::take_all(
+                [&](const endpoint_impl_t& each) { return &each.owner == device.get(); }),
+            "endpoint(s)");
+}
 
 endpoint_t alloc_endpoint_x::call() const {
   device_impl_t* device = m_device.p_impl;
@@ -106,17 +114,17 @@ endpoint_t alloc_endpoint_x::call() const {
   static std::atomic<int> next{1 << 16};  // above those of devices
   made->attr.uid = next.fetch_add(1);
   made->attr.user_context = m_user_context;
-  return endpoint_t(made.release());
+  return endpoint_t(Handles<endpoint_impl_t>::give(std::move(made)));
 }
-void free_endpoint_x::call() const { free_handle(m_freed, "free_endpoint"); }
+void free_endpoint_x::call() const { take_back(m_freed, "free_endpoint"); }
 
 packet_pool_t alloc_packet_pool_x::call() const {
   runtime_impl_t& runtime = runtime_of(m_runtime);
   auto made = std::make_unique<packet_pool_impl_t>(runtime.pool);
   made->attr.user_context = m_user_context;
-  return packet_pool_t(made.release());
+  return packet_pool_t(Handles<packet_pool_impl_t>::give(std::move(made)));
 }
-void free_packet_pool_x::call() const { free_handle(m_freed, "free_packet_pool"); }
+void free_packet_pool_x::call() const { take_back(m_freed, "free_packet_pool"); }
 
 void* get_upacket_x::call() const {
   runtime_impl_t& runtime =
@@ -129,7 +137,7 @@ namespace {
 [[gnu::noinline]] void put_back(const runtime_t& runtime, void* packet) {
   Payloads& payloads = runtime_of(runtime).payloads;
   if (payloads.put_packet(packet) || packet == nullptr) return;
-  if (payloads.may_hold(packet)) [[unlikely]]
+  if (payloads.is_inside_packets(packet)) [[unlikely]]
     refuse("put_upacket: the address lies in the memory of the packets, but no packet begins there");
   payloads.allocator().deallocate(packet);
 }
@@ -155,14 +163,14 @@ matching_engine_t alloc_matching_engine_x::call() const {
   made->engine.emplace(runtime.runtime, weft::MatchingEngineOptions{.id = id});
   made->id = id;
   runtime.engine_ids.insert(id);
-  return matching_engine_t(made.release());
+  return matching_engine_t(Handles<matching_engine_impl_t>::give(std::move(made)));
 }
 void free_matching_engine_x::call() const {
-  matching_engine_impl_t* const engine = m_freed->get_impl();
+  const auto engine = take_back(m_freed, "free_matching_engine");
   runtime_impl_t& runtime = *engine->runtime;
   const std::lock_guard lock(runtime.mutex);
   runtime.engine_ids.erase(engine->id);
-  free_handle(m_freed, "free_matching_engine");
+  engine->engine.reset();  // before another one may take its id
 }
 
 weft::OfflineMatchingEngine& matching_engine_impl_t::table() {
@@ -212,15 +220,17 @@ mr_t register_memory_x::call() const {
     refuse("register_memory: the address of " + std::to_string(m_size) + " bytes is null");
   runtime_impl_t& runtime = m_device.p_impl != nullptr ? m_device.p_impl->runtime : runtime_of(m_runtime);
   auto made = std::make_unique<mr_impl_t>();
+  made->runtime = &runtime;
   made->region = weft::MemoryRegion(runtime.runtime, {static_cast<std::byte*>(m_address), m_size});
-  return mr_t(made.release());
+  return mr_t(Handles<mr_impl_t>::give(std::move(made)));
 }
 void deregister_memory_x::call() const {
   if (m_mr == nullptr || m_mr->is_empty()) refuse_empty_handle("mr");
-  free_handle(m_mr, "deregister_memory");
+  take_back(m_mr, "deregister_memory");
 }
 rmr_t get_rmr_x::call() const {
   if (m_mr.is_empty()) refuse_empty_handle("mr");
+  Handles<mr_impl_t>::check(m_mr.p_impl, "get_rmr");
   const weft::MemoryRegion& region = m_mr.p_impl->region;
   rmr_t key;
   static_assert(sizeof key.opaque_region == sizeof(weft::RemoteRegion));

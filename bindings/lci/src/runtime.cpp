@@ -6,6 +6,7 @@
 #include "job_variables.hpp"
 #include "network_ends.hpp"
 #include "objects.hpp"
+#include "process_list.hpp"
 
 namespace lci {
 
@@ -163,16 +164,34 @@ runtime_impl_t::runtime_impl_t(const arguments::alloc_runtime_argument<alloc_run
 }
 
 runtime_impl_t::~runtime_impl_t() {
+  const auto is_of_this = [this](const auto& each) { return each.runtime == this; };
+  const auto has_this = [this](const auto& each) { return &each.runtime == this; };
+  Leftovers left("a runtime");
+  left.free(Handles<endpoint_impl_t>::take_all(has_this), "endpoint(s)");
+  left.free(Handles<device_impl_t>::take_all(has_this), "device(s)");
+  left.free(Handles<matching_engine_impl_t>::take_all(is_of_this), "matching engine(s)");
+  left.free(Handles<mr_impl_t>::take_all(is_of_this), "registered memory region(s)");
   Registered::forget(*this);
   runtime.forget_peer_failures(failed);
   device.reset();
   payloads.close();
 }
 
-runtime_t alloc_runtime_x::call() const { return runtime_t(make_runtime(*this).release()); }
+Leftovers::~Leftovers() {
+  if (text_.empty()) return;
+  std::fprintf(stderr, "lci: %s ends before the program has freed %s of it: they are freed with it\n", owner_,
+               text_.c_str());
+}
+
+runtime_t alloc_runtime_x::call() const {
+  return runtime_t(Handles<runtime_impl_t>::give(make_runtime(*this)));
+}
 
 void free_runtime_x::call() const {
-  delete m_runtime->get_impl();
+  if (m_runtime == nullptr) refuse("free_runtime: the pointer to the handle is null");
+  if (g_runtime != nullptr && m_runtime->p_impl == g_runtime)
+    refuse("free_runtime: the handle is that of the global runtime, which g_runtime_fina() frees");
+  Handles<runtime_impl_t>::take(m_runtime->get_impl(), "free_runtime").reset();
   m_runtime->set_impl(nullptr);
   global_finalize();
 }

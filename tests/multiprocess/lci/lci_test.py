@@ -50,6 +50,20 @@ class Lci(unittest.TestCase):
             with self.subTest(ranks=ranks, network=network):
                 self.assertEqual(self.lines(ranks, "queues", network), (["ok"] * ranks, []))
 
+    def test_habits_of_programs(self):
+        for ranks, network in ((1, "auto"), (2, "auto"), (3, "auto"), (2, "tcp")):
+            with self.subTest(ranks=ranks, network=network):
+                self.assertEqual(self.lines(ranks, "habits", network), (["ok"] * ranks, []))
+
+    def test_wrong_use_is_refused_and_what_is_left_is_freed(self):
+        left = ["lci: a device ends before the program has freed 1 endpoint(s) of it: they are freed with it",
+                "lci: a runtime ends before the program has freed 2 endpoint(s), 1 device(s), 1 matching engine(s), "
+                "1 registered memory region(s) of it: they are freed with it"]
+        for ranks, network in ((1, "auto"), (2, "auto"), (2, "tcp")):
+            with self.subTest(ranks=ranks, network=network):
+                output, errors = self.lines(ranks, "misuse", network)
+                self.assertEqual((output, sorted(errors)), (["ok"] * ranks, sorted(left * ranks)))
+
     def test_threads_that_meet_give_way_to_each_other(self):
         self.assertEqual(self.lines(1, "turns"), (["ok"], []))
 

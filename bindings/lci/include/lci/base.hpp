@@ -20,6 +20,10 @@
 #define LCI_VERSION_MAJOR 2
 #define LCI_VERSION_MINOR 0
 #define LCI_VERSION_PATCH 0
+#define LCI_VERSION_SUFFIX ""
+#define LCI_VERSION_HEX ((LCI_VERSION_MAJOR << 16) | (LCI_VERSION_MINOR << 8) | LCI_VERSION_PATCH)
+#define LCI_VERSION_STRING "2.0.0"
+#define LCI_VERSION_FULL "2.0.0 (weft)"
 /// Programs that have to know that LCI is weft ask for this.
 #define LCI_IS_WEFT 1
 

@@ -21,6 +21,12 @@ WEFT_LCI_API errorcode_t post_am_told(device_impl_t* device, int rank, void* loc
                                       comp_impl_t* comp, uint64_t target, void* user_context,
                                       unsigned allowed);
 [[noreturn]] WEFT_LCI_API void refuse_target(rcomp_t rcomp, tag_t tag);
+[[noreturn]] WEFT_LCI_API void refuse_buffer(const char* operation, const void* buffer, size_t size);
+/// Throws std::runtime_error for a buffer that cannot be. In the header: compilers mostly know the answer.
+inline void check_buffer(const char* operation, const void* buffer, size_t size) {
+  if ((buffer == nullptr && size != 0) || size > static_cast<size_t>(PTRDIFF_MAX) / 2)
+    refuse_buffer(operation, buffer, size);
+}
 const unsigned kAllowDone = 1;
 const unsigned kAllowRetry = 2;
 /// With any arguments.
@@ -45,6 +51,7 @@ class post_am_x : public arguments::operation<post_am_x, status_t, arguments::po
            m_comp_semantic == comp_semantic_t::memory && m_mr.is_empty();
   }
   errorcode_t post() const {
+    posts::check_buffer("post_am", m_local_buffer, m_size);
     if (!is_usual()) return posts::post_am(*this);
     if (m_remote_comp > UINT16_MAX || m_tag > UINT32_MAX) posts::refuse_target(m_remote_comp, m_tag);
     const uint64_t target =
@@ -70,7 +77,10 @@ class post_send_x
     set_post(to, data, bytes, signalled);
     m_tag = tag_of_message;
   }
-  status_t call() const { return status_of_post(posts::post_send(*this)); }
+  status_t call() const {
+    posts::check_buffer("post_send", m_local_buffer, m_size);
+    return status_of_post(posts::post_send(*this));
+  }
 };
 inline status_t post_send(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
   return post_send_x(rank, local_buffer, size, tag, local_comp).call();

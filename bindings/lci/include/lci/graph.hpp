@@ -101,15 +101,23 @@ status_t run_op(Op& op, long) {
 
 }  // namespace arguments
 
+/// The functions of nodes whose value is an operation of the type: for graph_add_node_x.
+template <class T>
+status_t graph_execute_op_fn(void* value) {
+  return arguments::run_op(*static_cast<T*>(value), 0);
+}
+template <class T>
+void graph_free_op_fn(void* value) {
+  delete static_cast<T*>(value);
+}
+
 /// Makes a node of an operation in the fluent form, or of a program's own object with operator() and
 /// user_context(): it is given the node as user_context, so that it signals the graph for it.
 template <class T>
 graph_node_t graph_add_node_op(comp_t graph, const T& op) {
   T* const kept = new T(op);
-  const graph_node_run_cb_t run = [](void* value) -> status_t {
-    return arguments::run_op(*static_cast<T*>(value), 0);
-  };
-  const graph_node_free_cb_t release = [](void* value) { delete static_cast<T*>(value); };
+  const graph_node_run_cb_t run = graph_execute_op_fn<T>;
+  const graph_node_free_cb_t release = graph_free_op_fn<T>;
   const graph_node_t node = graph_add_node_x(graph, run).value(kept).free_cb(release)();
   kept->user_context(node);
   return node;

@@ -82,8 +82,12 @@ class WEFT_LCI_API comp_impl_t {
   using attr_t = comp_attr_t;
   comp_impl_t() = default;
   explicit comp_impl_t(const attr_t& attributes) : attr(attributes) {}
-  comp_impl_t(const comp_impl_t&) = delete;
-  comp_impl_t& operator=(const comp_impl_t&) = delete;
+  /// A copy is an object of its own, which nobody has posted or registered.
+  comp_impl_t(const comp_impl_t& other) : attr(other.attr) {}
+  comp_impl_t& operator=(const comp_impl_t& other) {
+    attr = other.attr;
+    return *this;
+  }
   virtual ~comp_impl_t();
   /// Called inside progress, or a post, by any thread. Must neither block nor throw.
   virtual void signal(status_t status) = 0;
