@@ -44,6 +44,7 @@ class Lci(Component):
     def check(self, program):
         for ranks in (1, 2):
             self.assertEqual(self.run_on(ranks, program), f"{ranks + 1} after {ranks} ranks\n")
+        self.assertEqual(run(self.prefix / "bin" / "lcrun", "-n", 2, program), "3 after 2 ranks\n")
 
     def test_holds_what_programs_need_and_nothing_else(self):
         files = {path.relative_to(self.prefix).as_posix() for path in self.prefix.rglob("*") if path.is_file()}
@@ -51,7 +52,7 @@ class Lci(Component):
         folder = self.libraries.relative_to(self.prefix).as_posix()
         packages = {f"{folder}/cmake/LCI/{name}" for name in ("LCIConfig.cmake", "LCIConfigVersion.cmake", "LCITargets.cmake", "LCITargets-release.cmake")}
         libraries = {name for name in others if name.startswith(f"{folder}/libweft-lci.so")}
-        self.assertEqual(others - libraries, packages | {f"{folder}/pkgconfig/liblci.pc"})
+        self.assertEqual(others - libraries, packages | {f"{folder}/pkgconfig/liblci.pc", "bin/lcrun"})
 
     def test_cmake_finds_it_in_each_way_that_programs_have(self):
         for settings in ((f"-DCMAKE_PREFIX_PATH={self.prefix}",), ("-DHINTED=ON", f"-DLCI_ROOT={self.prefix}"), (f"-DLCI_DIR={self.libraries}/cmake/LCI",)):

@@ -95,6 +95,13 @@ LCT_API void LCT_Report_false_assert(LCT_log_ctx_t log_ctx, const char* expr_str
   do {                                                                                               \
     if (!(Expr)) LCT_Report_false_assert(log_ctx, #Expr, __FILE__, __func__, __LINE__, __VA_ARGS__); \
   } while (0)
+#define LCT_ASSERT_SAME_CACHE_LINE(p1, p2)                                                              \
+  LCT_Assert(LCT_log_ctx_default, (uintptr_t)(p1) / LCT_CACHE_LINE == (uintptr_t)(p2) / LCT_CACHE_LINE, \
+             "%p and %p are in different cache lines of %d bytes\n", (void*)(p1), (void*)(p2),          \
+             LCT_CACHE_LINE)
+#define LCT_ASSERT_DIFF_CACHE_LINE(p1, p2)                                                              \
+  LCT_Assert(LCT_log_ctx_default, (uintptr_t)(p1) / LCT_CACHE_LINE != (uintptr_t)(p2) / LCT_CACHE_LINE, \
+             "%p and %p are in the same cache line of %d bytes\n", (void*)(p1), (void*)(p2), LCT_CACHE_LINE)
 #ifdef LCT_DEBUG
 #define LCT_DBG_Assert(...) LCT_Assert(__VA_ARGS__)
 #define LCT_DBG_Log(...) LCT_Log(__VA_ARGS__)

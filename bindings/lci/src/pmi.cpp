@@ -15,7 +15,7 @@
 #include <weft/error.hpp>
 #include <weft/runtime.hpp>
 
-#include "job_variables.hpp"
+#include "job/variables.hpp"
 
 namespace {
 

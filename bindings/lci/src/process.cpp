@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "job_variables.hpp"
+#include "job/variables.hpp"
 #include "objects.hpp"
 
 namespace lci {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "completions.hpp"
-#include "job_variables.hpp"
+#include "job/variables.hpp"
 #include "network_ends.hpp"
 #include "objects.hpp"
 #include "process_list.hpp"

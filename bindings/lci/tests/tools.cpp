@@ -23,6 +23,12 @@ int main() {
   const LCT_time_t begin = LCT_now();
   CHECK(LCT_now() >= begin && LCT_time_to_us(5000) == 5 && LCT_time_to_s(1000000000) == 1);
 
+  struct alignas(LCT_CACHE_LINE) Line {
+    int first, second;
+  } lines[2];
+  LCT_ASSERT_SAME_CACHE_LINE(&lines[0].first, &lines[0].second);
+  LCT_ASSERT_DIFF_CACHE_LINE(&lines[0].first, &lines[1].first);
+
   LCT_dict_str_int_t words[] = {{"one", 1}, {"two", 2}, {"four", 4}};
   int value = 0;
   CHECK(LCT_str_int_search(words, 3, "two", -1, &value) == 1 && value == 2);

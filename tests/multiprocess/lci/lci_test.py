@@ -1,6 +1,8 @@
 """LCI's interface: programs in its style as jobs, over several networks, and compiled by C++11 and C++17."""
 
 import os
+import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -127,6 +129,43 @@ class Lci(unittest.TestCase):
                                 env={**alone, "LCT_PMI_BACKEND": "tcp"})
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("MASTER_ADDR and MASTER_PORT", result.stderr)
+
+    def test_ranks_meet_by_a_file_as_with_lci(self):
+        with tempfile.TemporaryDirectory() as home:
+            meeting = Path(home, ".tmp", "lct_pmi_file-0", "weft")
+            for backends in ({"LCT_PMI_BACKEND": "file"}, {}, {"LCT_PMI_BACKEND": "pmi1,file"}):
+                with self.subTest(**backends):
+                    ranks = [subprocess.Popen([program("lci-test-operations")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                              env=environment(HOME=home, LCT_PMI_FILE_NRANKS="2", **backends)) for _ in range(2)]
+                    for rank in ranks:
+                        self.assertEqual((rank.communicate(timeout=HANG_GUARD), rank.returncode), (("ok\n", ""), 0))
+                    self.assertEqual(meeting.read_text(), "")
+                    # The next job does not wait for the rest of one whose first process has died.
+                    meeting.write_text(f"1 2 {socket.gethostname()} 1 known {ranks[0].pid}\n")
+            with self.subTest("other backends"):
+                result = subprocess.run([program("lci-test-operations")], capture_output=True, text=True, timeout=HANG_GUARD,
+                                        env=environment(HOME=home, LCT_PMI_FILE_NRANKS="2", LCT_PMI_BACKEND="local"))
+                self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ok\n", ""))
+            with self.subTest("no number"):
+                result = subprocess.run([program("lci-test-operations")], capture_output=True, text=True, timeout=HANG_GUARD,
+                                        env=environment(HOME=home, LCT_PMI_FILE_NRANKS="two"))
+                self.assertNotEqual(result.returncode, 0)
+                self.assertIn("lci: the variable LCT_PMI_FILE_NRANKS is 'two': it must be the number of ranks", result.stderr)
+
+    def test_lcrun_starts_programs_by_weft(self):
+        lcrun = ROOT / "bindings" / "lci" / "lcrun"
+
+        def start(*arguments, path=os.path.dirname(WEFT)):
+            return subprocess.run([lcrun, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANG_GUARD,
+                                  env=environment(PATH=f"{path}:/usr/bin:/bin"))
+
+        result = start("-n", "2", program("lci-test-operations"))
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "ok\nok\n", ""))
+        self.assertEqual(start("-n", "2", "sh", "-c", "exit 7").returncode, 7)
+        self.assertEqual((start("-n", "2").returncode, start("-n", "2").stderr), (2, "usage: lcrun -n RANKS PROGRAM [ARGUMENTS...]\n"))
+        if shutil.which("weft", path="/usr/bin:/bin") is None:
+            result = start("-n", "2", "true", path="/usr/bin")
+            self.assertEqual((result.returncode, "install the component launcher" in result.stderr), (127, True), result.stderr)
 
     def test_thread_domains_are_those_of_the_attribute(self):
         for variables, chosen in (({}, "per_qp"), ({"LCI_ATTR_IBV_TD_STRATEGY": "none"}, "none"),

@@ -1,4 +1,4 @@
-#include "job_variables.hpp"
+#include "variables.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,25 +9,27 @@
 #include <string>
 #include <string_view>
 
+#include "file.hpp"
+
 namespace lci {
 
 namespace {
 
-/// Whether `list` has `tcp` in it. Throws for a name that LCI does not know, in words that its programs look
-/// for.
-bool names_tcp(std::string_view list) {
+/// Whether `list` has `sought` in it. Throws for a name that LCI does not know, in words that its programs
+/// look for.
+bool names(std::string_view list, std::string_view sought) {
   constexpr std::array<std::string_view, 7> kKnown{"local", "file", "pmi1", "pmi2", "pmix", "mpi", "tcp"};
   constexpr std::string_view kSeparators = " ;,";
-  bool is_tcp = false;
+  bool is_there = false;
   while (!list.empty()) {
     const std::string_view name = list.substr(0, list.find_first_of(kSeparators));
     if (!name.empty() && std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end())
       throw std::runtime_error("lci: Unknown env LCT_PMI_BACKEND '" + std::string(name) +
                                "': it must be of local, file, pmi1, pmi2, pmix, mpi and tcp");
-    is_tcp |= name == "tcp";
+    is_there |= name == sought;
     list.remove_prefix(std::min(list.size(), name.size() + 1));
   }
-  return is_tcp;
+  return is_there;
 }
 
 /// Where rank 0 is, as LCI's variables tell it; returns whether weft's do now.
@@ -43,14 +45,17 @@ bool use_addresses_of_rank_0() {
   return std::getenv("MASTER_ADDR") != nullptr && std::getenv("MASTER_PORT") != nullptr;
 }
 
-/// Variables by which weft joins a job whatever RANK says.
-constexpr std::array kLaunchers = {"WEFT_BOOTSTRAP", "PMI_FD", "PMIX_RANK", "SLURM_PROCID"};
+bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
+/// Whether there are variables by which weft joins a job whatever RANK says.
+bool has_launcher() {
+  constexpr std::array kLaunchers = {"WEFT_BOOTSTRAP", "PMI_FD", "PMIX_RANK", "SLURM_PROCID"};
+  return std::any_of(kLaunchers.begin(), kLaunchers.end(), is_set);
+}
 
 /// For a program that LCI would run alone, because nothing tells where rank 0 is.
 void leave_out_rank() {
-  const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
-  if (!is_set("RANK") || !is_set("WORLD_SIZE") || std::any_of(kLaunchers.begin(), kLaunchers.end(), is_set))
-    return;
+  if (!is_set("RANK") || !is_set("WORLD_SIZE")) return;
   std::fputs(
       "lci: RANK and WORLD_SIZE are left out of account: "
       "MASTER_ADDR and MASTER_PORT do not tell where rank 0 is\n",
@@ -65,8 +70,10 @@ void use_job_variables() {
   static std::once_flag once;
   std::call_once(once, [] {
     const char* const backends = std::getenv("LCT_PMI_BACKEND");
-    if (backends != nullptr && !names_tcp(backends)) return;
-    if (!use_addresses_of_rank_0() && backends == nullptr) leave_out_rank();
+    const auto may_use = [&](const char* name) { return backends == nullptr || names(backends, name); };
+    if (may_use("tcp") && use_addresses_of_rank_0() && is_set("RANK") && is_set("WORLD_SIZE")) return;
+    if (has_launcher() || (may_use("file") && join_by_file()) || backends != nullptr) return;
+    leave_out_rank();
   });
 }
 
