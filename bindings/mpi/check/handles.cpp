@@ -47,6 +47,10 @@ const char* name_of(HandleClass kind, bool is_one) noexcept {
   return "objects";
 }
 
+LeftAt left_at(HandleClass kind) noexcept {
+  return kind == HandleClass::info || kind == HandleClass::errhandler ? LeftAt::exit : LeftAt::finalize;
+}
+
 }  // namespace
 
 void note_handle(const void* handle, HandleClass kind) {
@@ -69,7 +73,7 @@ void forget_handle(const void* handle) noexcept {
   if (found != handles().all.end() && --found->second.count == 0) handles().all.erase(found);
 }
 
-std::string leaked_handles() {
+std::string leaked_handles(LeftAt when) {
   struct Leaked {
     std::uint64_t count = 0;
     const Given* first = nullptr;
@@ -77,6 +81,7 @@ std::string leaked_handles() {
   std::map<HandleClass, Leaked> leaked;
   const std::lock_guard lock(handles().mutex);
   for (const auto& [handle, given] : handles().all) {
+    if (left_at(given.kind) != when) continue;
     Leaked& of_kind = leaked[given.kind];
     of_kind.count += given.count;
     if (of_kind.first == nullptr || given.order < of_kind.first->order) of_kind.first = &given;
@@ -84,7 +89,8 @@ std::string leaked_handles() {
   std::string lines;
   for (const auto& [kind, of_kind] : leaked)
     lines += "weft-mpi: rank " + std::to_string(own_world_rank) +
-             ": MPI_Finalize: " + std::to_string(of_kind.count) + " " + name_of(kind, of_kind.count == 1) +
+             (when == LeftAt::finalize ? ": MPI_Finalize: " : ": the program has ended: ") +
+             std::to_string(of_kind.count) + " " + name_of(kind, of_kind.count == 1) +
              (of_kind.count == 1 ? " was" : " were") + " never freed; the first was made by " +
              described(of_kind.first->site) + "\n";
   return lines;

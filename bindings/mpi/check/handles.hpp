@@ -15,9 +15,13 @@ void forget_handle(const void* handle) noexcept;
 /// The datatypes that MPI_Type_get_contents has given for one.
 void note_handles_of_contents(MPI_Datatype datatype, const MPI_Datatype* contents);
 
-/// One line for each class of which the program has not freed all, with the call that made the first; nothing
-/// where there is none.
-[[nodiscard]] std::string leaked_handles();
+/// Info objects and error handlers may be freed behind MPI_Finalize as well: they are left when the process
+/// ends.
+enum class LeftAt { finalize, exit };
+
+/// One line for each class of which the program has to have freed all by then and has not, with the call that
+/// made the first; nothing where there is none.
+[[nodiscard]] std::string leaked_handles(LeftAt when);
 
 // What entry points call: for handles that a call has made, and for those that it frees.
 inline void note_made(MPI_Comm handle) {

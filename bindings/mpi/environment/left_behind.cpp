@@ -32,9 +32,15 @@ bool tell_what_is_left(HowMuch how_much) {
   lines += different + probed_messages();
   // Messages of collectives that are left are what that has brought about.
   lines += unmatched_messages(different.empty() ? WhichMessages::all : WhichMessages::of_program);
-  if (how_much == HowMuch::all) lines += leaked_handles();
+  if (how_much == HowMuch::all) lines += leaked_handles(LeftAt::finalize);
   if (!lines.empty()) std::fputs(lines.c_str(), stderr);
   return !lines.empty();
+}
+
+void tell_what_is_left_at_exit() {
+  if (!is_checked) return;
+  const std::string lines = leaked_handles(LeftAt::exit);
+  if (!lines.empty()) std::fputs(lines.c_str(), stderr);
 }
 
 void refuse_what_is_left() {

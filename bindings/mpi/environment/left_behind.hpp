@@ -12,6 +12,9 @@ enum class HowMuch {
 /// it together.
 bool tell_what_is_left(HowMuch how_much);
 
+/// When the process ends, with the attribute mpi_check: what may be freed behind MPI_Finalize, and is not.
+void tell_what_is_left_at_exit();
+
 /// Tells it, and fails where there is any: for MPI_Finalize with the attribute mpi_check, on all ranks.
 void refuse_what_is_left();
 

@@ -99,7 +99,9 @@ void leave_at_exit() noexcept {
 /// behind what the program has registered for its exit, and its destructors, which may call MPI_Finalize.
 pid_t begun_by = 0;
 [[gnu::destructor]] void tell_unfinalized() noexcept {
-  if (has_ended() || world == nullptr || ::getpid() != begun_by) return;
+  if (::getpid() != begun_by) return;
+  if (has_ended()) tell_what_is_left_at_exit();
+  if (has_ended() || world == nullptr) return;
   if (!refused.load())
     std::fprintf(
         stderr,

@@ -206,6 +206,13 @@ class WrongPrograms(unittest.TestCase):
             with self.subTest(name):
                 self.assert_says(self.run_to_end("checked", name, 2, WEFT_MPI_CHECK="1"), *expected)
 
+    def test_what_may_be_freed_behind_finalize_is_told_when_the_process_ends(self):
+        program = [BIN / "weft", "run", "-n", "1", "--", Path(self.folder.name) / "checked", "left_behind_finalize"]
+        result = subprocess.run(program, capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_CHECK": "1"})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_says(result.stderr, r"rank 0: the program has ended: 1 info object was never freed; the first was made by MPI_Info_create at "
+                         rf"{line_of('checked.c', 'first info object')}", r"the program has ended: 1 error handler was never freed; the first was made by")
+
     def test_a_failure_of_finalize_fails_the_program_that_does_not_look(self):
         text = self.run_to_end("checked", "leak_not_looked_at", 2, WEFT_MPI_CHECK="1")
         self.assert_says(text, r"rank 0: MPI_Finalize: 2 requests were never completed or freed")
@@ -314,7 +321,7 @@ class WrongPrograms(unittest.TestCase):
                                  expected)
 
     def test_a_right_program_is_not_blamed(self):
-        for program, *name in (("deadlocks",), ("checked",), ("arguments",), ("unnoticed",), ("usual",), ("usual", "wait_for_one_not_started")):
+        for program, *name in (("deadlocks",), ("checked",), ("checked", "freed_behind_finalize"), ("arguments",), ("unnoticed",), ("usual",), ("usual", "wait_for_one_not_started")):
             result = subprocess.run([BIN / "weft", "run", "-n", "2", "--explain", "60", "--", Path(self.folder.name) / program, *name],
                                     capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_CHECK": "1"})
             self.assertEqual((result.returncode, result.stderr), (0, ""))

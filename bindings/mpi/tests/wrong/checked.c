@@ -55,6 +55,22 @@ static void leaked_handles(void) {
   MPI_Type_contiguous(3, MPI_INT, &type); /* first datatype */
   MPI_Comm_group(MPI_COMM_WORLD, &group); /* first group */
 }
+/* MPI allows to free them behind MPI_Finalize. */
+static MPI_Info info;
+static MPI_Errhandler handler;
+static void handle_error(MPI_Comm* comm, int* code, ...) { (void)comm, (void)code; }
+static void left_behind_finalize(void) {
+  MPI_Info_create(&info); /* first info object */
+  MPI_Comm_create_errhandler(handle_error, &handler);
+}
+static void free_both(void) {
+  MPI_Info_free(&info);
+  MPI_Errhandler_free(&handler);
+}
+static void freed_behind_finalize(void) {
+  left_behind_finalize();
+  atexit(free_both);
+}
 static void unmatched_message(void) {
   if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 42, MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -172,6 +188,8 @@ static const struct {
     {"leaked_requests", leaked_requests},
     {"leak_not_looked_at", leak_not_looked_at},
     {"leaked_handles", leaked_handles},
+    {"left_behind_finalize", left_behind_finalize},
+    {"freed_behind_finalize", freed_behind_finalize},
     {"unmatched_message", unmatched_message},
     {"unmatched_late", unmatched_late},
     {"receive_left", receive_left},
