@@ -1,5 +1,6 @@
 #include "bindings/mpi/check/handles.hpp"
 
+#include "bindings/mpi/communicators/communicator.hpp"
 #include "bindings/mpi/datatypes/datatypes_calls.hpp"
 
 #include <cstdint>
@@ -47,6 +48,13 @@ const char* name_of(HandleClass kind, bool is_one) noexcept {
   return "objects";
 }
 
+/// An immediate duplication gives its handle before it can fail; there is nothing to free then.
+bool has_come_into_being(const void* handle, HandleClass kind) {
+  if (kind != HandleClass::communicator) return true;
+  const auto communicator = reinterpret_cast<MPI_Comm>(const_cast<void*>(handle));
+  return find<Communicator>(communicator)->context != kNoContext;
+}
+
 LeftAt left_at(HandleClass kind) noexcept {
   return kind == HandleClass::info || kind == HandleClass::errhandler ? LeftAt::exit : LeftAt::finalize;
 }
@@ -81,7 +89,7 @@ std::string leaked_handles(LeftAt when) {
   std::map<HandleClass, Leaked> leaked;
   const std::lock_guard lock(handles().mutex);
   for (const auto& [handle, given] : handles().all) {
-    if (left_at(given.kind) != when) continue;
+    if (left_at(given.kind) != when || !has_come_into_being(handle, given.kind)) continue;
     Leaked& of_kind = leaked[given.kind];
     of_kind.count += given.count;
     if (of_kind.first == nullptr || given.order < of_kind.first->order) of_kind.first = &given;
