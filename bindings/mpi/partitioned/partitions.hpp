@@ -93,7 +93,9 @@ class PartitionedReceive final : public RequestWork, RequestOwner {
   void post() noexcept;
   void finish(Request& part) noexcept override;
   void end_one() noexcept;
-  [[nodiscard]] MPI_Count total() const noexcept { return what_.bytes() * what_.partitions; }
+  [[nodiscard]] MPI_Count room() const noexcept { return what_.bytes() * what_.partitions; }
+  /// Of the message; it may be shorter than the room.
+  [[nodiscard]] MPI_Count total() const noexcept { return head_->header.bytes * head_->header.partitions; }
 
   Request& whole_;
   const Partitioning what_;

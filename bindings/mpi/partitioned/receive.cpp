@@ -2,6 +2,7 @@
 #include "bindings/mpi/partitioned/partitions.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 
@@ -96,7 +97,7 @@ int PartitionedReceive::error_of_header() const noexcept {
   if (head_->error != MPI_SUCCESS) return head_->error;
   if (other.partitions < 0 || other.bytes < 0 || __builtin_mul_overflow(other.bytes, other.partitions, &sum))
     return MPI_ERR_INTERN;
-  return sum == total() ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+  return MPI_SUCCESS;
 }
 
 void PartitionedReceive::post() noexcept {
@@ -105,7 +106,7 @@ void PartitionedReceive::post() noexcept {
   if (!is_bound_.load(std::memory_order_relaxed) && error == MPI_SUCCESS) {
     arrived_ = std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(other.partitions));
     const bool cuts_elements = what_.type->size > 0 && other.bytes % what_.type->size != 0;
-    if (!what_.type->is_dense(what_.count * what_.partitions) && cuts_elements)
+    if (!what_.type->is_dense(what_.count * what_.partitions) && cuts_elements && total() <= room())
       staging_ = std::make_unique<std::byte[]>(static_cast<std::size_t>(total()));
     is_bound_.store(true, std::memory_order_release);
   }
@@ -113,7 +114,7 @@ void PartitionedReceive::post() noexcept {
     whole_.status.MPI_ERROR = error;
     whole_.status.MPI_SOURCE = what_.peer;
     whole_.status.MPI_TAG = what_.tag;
-    set_bytes(whole_.status, total());
+    set_bytes(whole_.status, 0);
     return request_signals().complete(whole_);
   }
   for (int part = 0; part < other.partitions; ++part)
@@ -126,7 +127,9 @@ void PartitionedReceive::post() noexcept {
     Request* const request = take_request(*whole_.communicator);
     request->owner = this;
     const MPI_Count offset = other.bytes * part;
-    if (is_dense || staging_ != nullptr || other.bytes == 0)
+    if (total() > room())  // is taken nevertheless: the sender waits for that
+      post_buffer(*request, nullptr, 0, byte_type, what_.peer, part, other.context, false);
+    else if (is_dense || staging_ != nullptr || other.bytes == 0)
       post_buffer(*request, bytes + offset, other.bytes, byte_type, what_.peer, part, other.context, false);
     else
       post_buffer(*request, shifted(what_.buffer, offset / type.size * type.extent), other.bytes / type.size,
@@ -140,10 +143,14 @@ bool PartitionedReceive::has_arrived(int partition) {
     fail(MPI_ERR_ARG, "partition %d; 0 to %d are there", partition, what_.partitions - 1);
   if (!whole_.is_active || whole_.is_done()) return true;
   if (!is_bound_.load(std::memory_order_acquire) || staging_ != nullptr) return false;
-  // Those of the sender that hold a part of it, also where all are empty.
-  const MPI_Count sent = head_->header.partitions, first = partition * sent / what_.partitions,
-                  behind = (partition + 1) * sent;
-  for (MPI_Count part = first; part * what_.partitions < behind; ++part)
+  // Those of the sender that hold a part of it, also where all are empty: a share of partitions, or of bytes.
+  const bool is_full = total() == room();
+  const MPI_Count scale = is_full ? head_->header.partitions : what_.bytes();
+  const MPI_Count divisor = is_full ? what_.partitions : head_->header.bytes;
+  if (!is_full && (partition + 1) * scale > total()) return false;  // what is not sent comes with the rest
+  if (divisor == 0) return false;
+  const MPI_Count first = partition * scale / divisor, behind = (partition + 1) * scale;
+  for (MPI_Count part = first; part * divisor < behind; ++part)
     if (!arrived_[static_cast<std::size_t>(part)].load(std::memory_order_acquire)) return false;
   return true;
 }
@@ -161,10 +168,10 @@ void PartitionedReceive::end_one() noexcept {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (staging_ != nullptr)
     unpack_elements(what_.type, what_.count * what_.partitions, staging_.get(), total(), what_.buffer);
-  whole_.status.MPI_ERROR = error_.load(std::memory_order_relaxed);
+  whole_.status.MPI_ERROR = total() > room() ? MPI_ERR_TRUNCATE : error_.load(std::memory_order_relaxed);
   whole_.status.MPI_SOURCE = what_.peer;
   whole_.status.MPI_TAG = what_.tag;
-  set_bytes(whole_.status, total());
+  set_bytes(whole_.status, std::min(total(), room()));
   request_signals().complete(whole_);
 }
 

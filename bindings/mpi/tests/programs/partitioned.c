@@ -1,6 +1,7 @@
 /* ranks: 1 2
    Partitioned communication: partitions of both sides that differ, datatypes whose elements they cut, empty
-   ones, requests that are started before the other side has prepared its own, and what is refused. */
+   ones, room for more and for less, requests that are started before the other side has prepared its own, and
+   what is refused. */
 #include "check.h"
 
 static int peer;
@@ -51,6 +52,52 @@ static void cut(int total, int sent, int received, int stride) {
   for (int i = 0; i < 2; ++i) MPI_Request_free(&requests[i]);
   free(out);
   free(in);
+}
+
+/* The receiver has room for more than is sent: by many requests one after the other. */
+static void more_room(int sent, int received) {
+  enum { kInts = 12 };
+  int out[kInts], in[2 * kInts + 1], flag = 0, count = -1;
+  MPI_Status status;
+  for (int i = 0; i < kInts; ++i) out[i] = i;
+  for (int round = 0; round < 100; ++round) {
+    MPI_Request receive, send;
+    for (int i = 0; i <= 2 * kInts; ++i) in[i] = -1;
+    MPI_Precv_init(in, received, 2 * kInts / received, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &receive);
+    MPI_Psend_init(out, sent, kInts / sent, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+    MPI_Start(&receive);
+    MPI_Start(&send);
+    MPI_Pready_range(0, sent - 1, send);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    do MPI_Parrived(receive, 0, &flag);
+    while (!flag);
+    MPI_Wait(&receive, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+    CHECK(count == kInts);
+    for (int i = 0; i <= 2 * kInts; ++i) CHECK(in[i] == (i < kInts ? i : -1));
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+  }
+}
+
+/* A receiver that has too little room takes what comes nevertheless, and the sender goes on. */
+static void less_room(void) {
+  enum { kInts = 100000 };
+  static int out[kInts], in[1];
+  for (int round = 0; round < 40; ++round) {
+    MPI_Request receive, send;
+    MPI_Precv_init(in, 1, 1, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+    MPI_Psend_init(out, 1, round % 2 == 0 ? kInts : 2, MPI_INT, peer, 4, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &send);
+    MPI_Start(&receive);
+    MPI_Start(&send);
+    MPI_Pready(0, send);
+    CHECK(class_of(MPI_Wait(&receive, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
+    CHECK(MPI_Wait(&send, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+  }
 }
 
 /* Elements of two integers, cut by partitions of one. */
@@ -158,6 +205,7 @@ static void refused(void) {
   CHECK(class_of(MPI_Wait(&receive, MPI_STATUS_IGNORE)) == MPI_ERR_TRUNCATE);
   MPI_Request_free(&send);
   MPI_Request_free(&receive);
+  less_room();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
@@ -169,6 +217,9 @@ int main(int argc, char** argv) {
   cut(12, 1, 6, 1);
   cut(12, 6, 2, 3);
   cut(1 << 16, 64, 16, 1);
+  more_room(3, 6);
+  more_room(4, 1);
+  more_room(1, 24);
   cut_elements();
   empty_and_late();
   freed_before_the_other_side();
