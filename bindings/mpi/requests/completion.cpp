@@ -9,6 +9,8 @@ namespace weft::mpi {
 namespace {
 
 constexpr int kRoundsOfTest = 8;
+/// The same for messages to oneself that go through a socket, which is looked at once in some rounds.
+constexpr int kRoundsThroughSockets = 256;
 
 /// The request of a handle; nullptr for MPI_REQUEST_NULL.
 Request* request_of(MPI_Request handle) {
@@ -20,15 +22,29 @@ Request* request_of(MPI_Request handle) {
   return request;
 }
 
-/// For calls that test: goes on while it finds something to do, so that what takes few steps ends in one
-/// call, as messages to oneself.
-void progress_to_test() noexcept {
-  for (int round = 0; round < kRoundsOfTest && world->endpoint.progress() != 0; ++round) {
-  }
-}
-
 /// Only these can end: neither null nor persistent and not started.
 bool is_active(const Request* request) noexcept { return request != nullptr && request->is_active; }
+
+/// Its message needs this process alone.
+bool waits_for_itself(const Request* request) noexcept {
+  return is_active(request) && !request->is_done() && request->what != Request::What::work &&
+         request->peer >= 0 && request->communicator->peer(request->peer) == own_world_rank;
+}
+
+/// For calls that test: goes on while it finds something to do, so that what takes few steps ends in one
+/// call, as messages to oneself.
+void progress_to_test(int count, const MPI_Request* handles) noexcept {
+  for (int round = 0; round < kRoundsOfTest && world->endpoint.progress() != 0; ++round) {
+  }
+  if (world->way_within_host == World::Way::shared_memory) [[likely]]
+    return;
+  int rounds = kRoundsThroughSockets;
+  for (int index = 0; index < count; ++index) {
+    const Request* const request =
+        handles[index] != MPI_REQUEST_NULL ? find<Request>(handles[index]) : nullptr;
+    while (waits_for_itself(request) && --rounds > 0) world->endpoint.progress();
+  }
+}
 
 void store_empty(MPI_Status* status) noexcept {
   if (status != MPI_STATUS_IGNORE) *status = empty_status();
@@ -165,7 +181,7 @@ int test_for_any(int count, const MPI_Request* handles, bool& active) {
   for (int index = 0; index < count; ++index) static_cast<void>(request_of(handles[index]));
   const int index = next_done(count, handles, 0, active);
   if (index < count || !active) return index;
-  progress_to_test();
+  progress_to_test(count, handles);
   return next_done(count, handles, 0, active);
 }
 
@@ -174,7 +190,7 @@ void finish_some(int count, MPI_Request* handles, int* done, int* indices, MPI_S
   const Several several{count, handles, statuses};
   bool failed = false, ignored = false;
   *done = 0;
-  progress_to_test();  // one is done; others may be that only progress tells of
+  progress_to_test(count, handles);  // one is done; others may be that only progress tells of
   for (int index = next_done(count, handles, 0, ignored); index < count;
        index = next_done(count, handles, index + 1, ignored)) {
     failed |= several.finish(index, *done) != MPI_SUCCESS;
@@ -196,7 +212,7 @@ void test(MPI_Request* handle, int* flag, MPI_Status* status) {
   const Request* const request = request_of(*handle);
   *flag = 1;
   if (!is_active(request)) return store_empty(status);
-  if (!request->is_done()) progress_to_test();
+  if (!request->is_done()) progress_to_test(1, handle);
   if (!request->is_done()) {
     *flag = 0;
     return;
@@ -227,7 +243,7 @@ void waitall(int count, MPI_Request* handles, MPI_Status* statuses) {
 void testall(int count, MPI_Request* handles, int* flag, MPI_Status* statuses) {
   check_count(count);
   if (!all_done(count, handles)) {
-    progress_to_test();
+    progress_to_test(count, handles);
     if (!all_done(count, handles)) {
       *flag = 0;
       return;
@@ -272,7 +288,7 @@ void request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   Request* const request = request_of(handle);
   *flag = 1;
   if (!is_active(request)) return store_empty(status);
-  if (!request->is_done()) progress_to_test();
+  if (!request->is_done()) progress_to_test(1, &handle);
   *flag = request->is_done() ? 1 : 0;
   if (*flag == 0) return;
   int error = MPI_SUCCESS;
@@ -290,7 +306,7 @@ void request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 
 void request_get_status_all(int count, const MPI_Request* handles, int* flag, MPI_Status* statuses) {
   check_count(count);
-  if (!all_done(count, handles)) progress_to_test();
+  if (!all_done(count, handles)) progress_to_test(count, handles);
   *flag = all_done(count, handles) ? 1 : 0;
   if (*flag == 0) return;
   for (int index = 0; index < count; ++index) {

@@ -274,6 +274,21 @@ static void full_buffers_leave_requests_as_they_were(void) {
   MPI_Buffer_detach(&detached, &size);
   MPI_Comm_free(&comm);
 }
+/* Programs test such a receive once, and then do without its buffer. */
+static void messages_to_oneself_end_in_few_tests(void) {
+  static char out[40000], in[40000];
+  for (int bytes = 4; bytes <= (int)sizeof out; bytes *= 10) {
+    MPI_Request send, receive;
+    MPI_Message message;
+    int tests = 0, flag = 0;
+    MPI_Issend(out, bytes, MPI_CHAR, rank, 6, MPI_COMM_WORLD, &send);
+    MPI_Mprobe(rank, 6, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Imrecv(in, bytes, MPI_CHAR, &message, &receive);
+    for (; !flag; ++tests) MPI_Test(&receive, &flag, MPI_STATUS_IGNORE);
+    CHECK(tests < 5);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+  }
+}
 /* A message takes less than MPI_BSEND_OVERHEAD beside its bytes, as programs assume that leave it out. */
 static void buffers_hold_many_messages(void) {
   enum { kBytes = 100000, kMessages = 10, kLittle = 96 };
@@ -305,6 +320,7 @@ int main(int argc, char** argv) {
   errors_are_told();
   flush_ends_when_all_has_left();
   full_buffers_leave_requests_as_they_were();
+  messages_to_oneself_end_in_few_tests();
   buffers_hold_many_messages();
   MPI_Finalize();
   return 0;
