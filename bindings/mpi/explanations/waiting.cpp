@@ -131,6 +131,11 @@ class Waits final : public detail::WaitSource {
   bool name_tag(const detail::MessageKey& message, std::span<char> text) override {
     if (message.engine != static_cast<std::uint32_t>(kEngine)) return false;
     const auto context = static_cast<std::uint32_t>(message.tag >> 32);
+    if ((context & kPartitionedContext) != 0) {
+      std::snprintf(text.data(), text.size(), "the tag of partition %d of a partitioned message",
+                    tag_of_key(message.tag));
+      return true;
+    }
     return visit_communicator(context & ~3U, [&](const Communicator& communicator) {
       const std::string name = communicator.described();
       const int number = tag_of_key(message.tag);

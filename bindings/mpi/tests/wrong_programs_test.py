@@ -103,6 +103,11 @@ class WrongPrograms(unittest.TestCase):
             rf"Rank 0 waits in MPI_Probe on MPI_COMM_WORLD at {line_of('deadlocks.c', 'nobody sends')} \([\d.]+ s\) for a message from "
             r"any rank with any tag")
 
+    def test_a_partition_that_nobody_takes(self):
+        self.assert_explained("partition_that_nobody_takes", 2,
+            rf"Rank 0 waits in MPI_Wait on MPI_COMM_WORLD at {line_of('deadlocks.c', 'partition that nobody takes')} \([\d.]+ s\) for rank 1 to take "
+            r"a message with the tag of partition 1 of a partitioned message")
+
     def test_a_collective_that_one_rank_does_not_call(self):
         self.assert_explained("collective_without_one", 3,
             rf"Rank 0 waits in MPI_Barrier on MPI_COMM_WORLD at {line_of('deadlocks.c', 'collective without one')} \([\d.]+ s\) for "

@@ -66,6 +66,19 @@ static void sides_without_one(void) {
   MPI_Comm_set_name(between, "sides");
   if (rank != 2) MPI_Barrier(between); /* sides without one */
 }
+/* The receiver has not started its request. */
+static void partition_that_nobody_takes(void) {
+  static int all[2][50000];
+  MPI_Request request;
+  if (rank == 0) {
+    MPI_Psend_init(all, 2, 50000, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Pready(1, request);
+  } else {
+    MPI_Precv_init(all, 2, 50000, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  }
+  if (rank == 0) MPI_Wait(&request, MPI_STATUS_IGNORE); /* partition that nobody takes */
+}
 static void neighbours_without_one(void) {
   const int periodic = 1;
   int in[2];
@@ -90,6 +103,7 @@ static const struct {
     {"two_roots", two_roots},
     {"group_without_one", group_without_one},
     {"sides_without_one", sides_without_one},
+    {"partition_that_nobody_takes", partition_that_nobody_takes},
     {"neighbours_without_one", neighbours_without_one},
 };
 
