@@ -10,8 +10,10 @@
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace weft::mpi {
@@ -123,11 +125,13 @@ Sent sent;
 std::vector<KnownHistory> histories;
 std::vector<Told> told_by_this_rank;
 
-/// A rank that has no room for the message is told nothing: the program's own messages fill it.
-void post(int rank, std::uint32_t context, const Told& told) {
+/// A rank that has no room for the message is told nothing: the program's own messages fill it. One that this
+/// rank has never met is waited for, which comes to MPI_Finalize as well: to leave while they get to know
+/// each other looks to it like a failure.
+void post(int rank, std::uint32_t context, const Told& told, std::chrono::steady_clock::time_point until) {
   constexpr int kTries = 1000;
   const std::span<const std::byte> bytes = std::as_bytes(std::span(&told, 1));
-  for (int attempt = 0; attempt < kTries; ++attempt) {
+  for (int attempt = 0; attempt < kTries;) {
     Request* const request = take_request(*communicator_world);
     request->what = Request::What::send;
     request->owner = &sent;
@@ -139,6 +143,12 @@ void post(int rank, std::uint32_t context, const Told& told) {
     if (!status.is_posted()) give_request(request);
     if (!status.is_retry()) return;
     world->endpoint.progress();
+    if (status.reason() != Reason::not_ready)
+      ++attempt;
+    else if (std::chrono::steady_clock::now() > until)
+      return;
+    else
+      std::this_thread::yield();
   }
 }
 
@@ -166,9 +176,11 @@ void tell_histories() {
   histories = known_histories(kMostTold);
   told_by_this_rank.clear();
   for (const KnownHistory& known : histories) told_by_this_rank.push_back(told_of(known.history));
+  constexpr std::chrono::seconds kPatience{10};
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   for (std::size_t index = 0; index < histories.size(); ++index)
     if (histories[index].behind >= 0)
-      post(histories[index].behind, histories[index].context, told_by_this_rank[index]);
+      post(histories[index].behind, histories[index].context, told_by_this_rank[index], until);
 }
 
 std::string different_histories() {

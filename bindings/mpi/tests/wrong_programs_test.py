@@ -308,6 +308,14 @@ class WrongPrograms(unittest.TestCase):
                 self.assertRegex(result.stderr, rf"weft-mpi: rank 1: {different}{on}: {expected}\n")
                 self.assertEqual(result.stderr.count(different), 1, result.stderr)
 
+    def test_ranks_that_have_never_met_tell_each_other_of_their_collectives(self):
+        for _ in range(5):
+            result = subprocess.run([BIN / "weft", "run", "-n", "4", "--timeout", "120", "--", Path(self.folder.name) / "unnoticed", "between_strangers"],
+                                    capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_NETWORK": "tcp"})
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stderr, r"rank 2: MPI_Finalize: .* this rank calls MPI_Reduce with root 0 and MPI_MAX at \S+, rank 1 calls MPI_Reduce")
+            self.assertNotIn("lost", result.stderr)
+
     def test_a_program_that_ends_without_finalize_keeps_its_status(self):
         for name, lines in (("without_finalize", 2), ("child_that_ends", 0)):
             with self.subTest(name):

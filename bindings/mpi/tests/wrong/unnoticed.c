@@ -20,6 +20,11 @@ static void gather_and_reduce(void) {
   else
     MPI_Reduce(&value, values, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
 }
+/* Rank 1 has sent nothing to rank 2 before it tells it of its calls. */
+static void between_strangers(void) {
+  int sum;
+  MPI_Reduce(&rank, &sum, 1, MPI_INT, rank == 2 ? MPI_MAX : MPI_SUM, 0, MPI_COMM_WORLD);
+}
 static void other_operation(void) {
   MPI_Allreduce(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);
 }
@@ -81,6 +86,7 @@ static const struct {
 } programs[] = {
     {"broadcast_and_scatter", broadcast_and_scatter},
     {"gather_and_reduce", gather_and_reduce},
+    {"between_strangers", between_strangers},
     {"other_operation", other_operation},
     {"other_elements", other_elements},
     {"other_root", other_root},
