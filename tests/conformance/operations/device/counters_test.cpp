@@ -231,7 +231,8 @@ TYPED_TEST(Counters, TellLargeMessagesThatAreOnTheirWay) {
   Counter sent, received;
   ASSERT_TRUE(
       ranks.endpoint(0).post_send(1, 1, large, {.completion = &sent, .may_retry = false}).is_posted());
-  ASSERT_TRUE(ranks.progress_until([&] { return ranks.endpoint(1).probe(0, 1).has_value(); }));
+  ProbedMessage found;
+  ASSERT_TRUE(ranks.progress_until([&] { return ranks.endpoint(1).probe(0, 1, found); }));
   EXPECT_EQ(ranks.runtime(1).counters().large_arriving_now, 0U) << "nobody takes it";
   ASSERT_TRUE(
       ranks.endpoint(1).post_receive(0, 1, got, {.completion = &received, .may_retry = false}).is_posted());
