@@ -2,6 +2,7 @@
 
 #include "bindings/mpi/callers/place.hpp"
 #include "bindings/mpi/communicators/known.hpp"
+#include "bindings/mpi/explanations/long_wait.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <weft/binding/call_context.hpp>
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -24,79 +24,6 @@ namespace {
 
 /// Waits that are shorter are not worth the words.
 constexpr auto kShort = std::chrono::milliseconds(5);
-/// Covers a communicator's contexts of collectives, that of the program's messages left out: bit 0 is set in
-/// them.
-constexpr std::uint64_t kHiddenMask = kContextMask & ~(std::uint64_t{2} << 32);
-
-struct LongWait {
-  std::string what;
-  detail::WaitDetail detail;
-  std::string step_name;
-};
-
-/// A sequence is told apart by the context of its communicator, in which immediate collectives are counted by
-/// themselves; 0 is none.
-std::uint64_t sequence_of(std::uint32_t context, int is_immediate) noexcept {
-  return std::uint64_t{context} * 2 + static_cast<unsigned>(is_immediate) + 1;
-}
-
-/// The last of a communicator's collectives, or of those that return at once, as members have to call it
-/// alike: "MPI_Bcast with root 0".
-std::string last_call(const Communicator& communicator, int which) {
-  const std::string name = communicator.last_collective[which].load(std::memory_order_relaxed);
-  const int root = communicator.last_root[which].load(std::memory_order_relaxed);
-  return root < 0 || communicator.is_inter() ? name : name + " with root " + std::to_string(root);
-}
-
-LongWait long_wait(const WaitPurpose& purpose) {
-  using What = WaitPurpose::What;
-  LongWait wait;
-  const Communicator* const communicator = purpose.communicator;
-  detail::WaitDetail& detail = wait.detail;
-  switch (purpose.what) {
-    case What::several:
-      wait.what = "one of several requests";
-      break;
-    case What::creation:
-      wait.what = "the other members";
-      break;
-    case What::program:
-      wait.what = "the program to complete a generalised request";
-      break;
-    case What::receive:
-    case What::send:
-    case What::probe: {
-      const bool is_any = purpose.peer < 0;
-      const std::string peer = is_any ? "any rank" : "rank " + std::to_string(purpose.peer) + " there";
-      const std::string tag = purpose.tag == MPI_ANY_TAG ? "any tag" : "tag " + std::to_string(purpose.tag);
-      wait.what = purpose.what == What::send ? peer + " to take a message with " + tag
-                                             : "a message from " + peer + " with " + tag;
-      detail.has_tag = true;
-      detail.tag = receive_key(communicator->context, purpose.tag);
-      if (purpose.tag == MPI_ANY_TAG) detail.tag_mask = kContextMask;
-      if (!is_any) detail.peer = communicator->peer(purpose.peer);
-      break;
-    }
-    case What::collective: {
-      const int which = purpose.peer == 1 ? 1 : 0;
-      wait.what = "number " + std::to_string(purpose.tag) + " of its " + (which == 1 ? "immediate " : "") +
-                  "collectives";
-      detail.has_tag = true;
-      const bool is_of_neighbours = std::strstr(current_call, "eighbor") != nullptr;
-      detail.tag = key_of(is_of_neighbours ? communicator->context | 2 : communicator->hidden_context(), 0);
-      detail.tag_mask = is_of_neighbours ? kContextMask : kHiddenMask;
-      detail.sequence = sequence_of(communicator->context, which);
-      detail.step = static_cast<std::uint64_t>(purpose.tag);
-      // Of an older one that is still under way the name is not known.
-      if (communicator->collectives[which].load(std::memory_order_relaxed) / 2 ==
-          static_cast<std::uint32_t>(purpose.tag))
-        wait.step_name = last_call(*communicator, which);
-      break;
-    }
-  }
-  return wait;
-}
-
 /// What explanations ask MPI for.
 class Waits final : public detail::WaitSource {
  public:

@@ -9,7 +9,7 @@ namespace weft::mpi {
 
 /// What a wait is for.
 struct WaitPurpose {
-  enum class What : std::uint8_t { several, receive, send, probe, collective, creation, program };
+  enum class What : std::uint8_t { several, receive, send, probe, collective, creation, partitions, program };
   What what = What::several;
   const Communicator* communicator = nullptr;
   int peer =

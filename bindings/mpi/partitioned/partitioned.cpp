@@ -17,6 +17,7 @@ template <class Work>
 void prepare(const Partitioning& what, Communicator& communicator, MPI_Request* handle) {
   Request* const request = take_request(communicator);
   request->what = Request::What::work;
+  request->tag = kOfPartitions;
   request->is_persistent = true;
   request->is_active = false;
   request->status = empty_status();

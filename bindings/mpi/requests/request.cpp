@@ -246,7 +246,10 @@ static WaitPurpose purpose_of(const Request& request) noexcept {
   using What = WaitPurpose::What;
   What what = request.what == Request::What::send ? What::send : What::receive;
   if (request.what == Request::What::work)
-    what = request.tag == 0 ? What::creation : request.tag < 0 ? What::program : What::collective;
+    what = request.tag == 0                ? What::creation
+           : request.tag == kOfPartitions ? What::partitions
+           : request.tag < 0              ? What::program
+                                          : What::collective;
   return {what, request.communicator, request.peer, request.tag};
 }
 

@@ -68,8 +68,8 @@ struct Request : Object {
   MPI_Count expected = 0;        // of a receive of a collective: the bytes that are to come
   MPI_Count scattered_room = 0;  // of a receive into a list of buffers: bytes of all
   int peer = MPI_PROC_NULL;
-  int tag =
-      0;  // of a collective its number among those of the communicator, from 1; -1: the program completes it
+  /// Of a collective its number among those of the communicator, from 1; -1: the program completes it.
+  int tag = 0;
   std::uint32_t context = 0;
   ReceiveHandle handle{};
   SendHandle send_handle{};
@@ -78,6 +78,9 @@ struct Request : Object {
   Request* next = nullptr;                  // in a free list
   std::unique_ptr<CheckedMessage> checked;  // with the attribute mpi_check
 };
+
+/// The tag of requests for messages in partitions.
+inline constexpr int kOfPartitions = -2;
 
 /// The completion object of all messages.
 class RequestSignals final : public Completion {
