@@ -75,6 +75,7 @@ enum class Attribute : std::uint8_t {
   explain,
   explain_after,
   mpi_check,
+  mpi_deadlock,
   host_id,
 };
 
@@ -235,6 +236,8 @@ inline constexpr std::array kAttributeTable = {
     .unit = "seconds", .minimum = 0, .maximum = 86400, .help = "age at which a wait makes its rank print the same, once; 0: never"},
   AttributeRow{.id = Attribute::mpi_check, .name = "mpi_check", .type = AttributeType::boolean, .default_value = "no",
     .help = "weft-mpi: whether a program's use of MPI is checked: datatypes of senders and receivers, buffers in use, collectives, handles that are never freed (docs/guide/bindings/mpi.md); the same on all ranks"},
+  AttributeRow{.id = Attribute::mpi_deadlock, .name = "mpi_deadlock", .type = AttributeType::seconds, .default_value = "2",
+    .unit = "seconds", .minimum = 0, .maximum = 86400, .help = "weft-mpi: age at which waits of all ranks, with no message under way, are a deadlock, which ends the job with a line (docs/guide/bindings/mpi.md); 0: never"},
   AttributeRow{.id = Attribute::host_id, .name = "host_id", .type = AttributeType::text, .default_value = "auto",
     .help = "name of this rank's host: only ranks whose names are equal share memory; %r: rank, %r/N and %r%N: rank divided by N, and the remainder; auto: the host that the kernel tells"},
 };

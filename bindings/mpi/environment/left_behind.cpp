@@ -9,8 +9,6 @@
 #include "bindings/mpi/roll_call/histories.hpp"
 #include "bindings/mpi/roll_call/roll_call.hpp"
 
-#include <weft/progress_thread.hpp>
-
 #include <cstdio>
 #include <string>
 
@@ -22,11 +20,7 @@ bool tell_what_is_left(HowMuch how_much) {
   // Before the others may leave the job: receives from those that have end.
   std::string lines = leaked_requests(how_much == HowMuch::all);
   finish_roll_calls();
-  {
-    // The barrier does not poll, and others may wait until this rank takes what they have sent.
-    const ProgressThread polls(world->runtime);
-    wait_for_all_ranks();
-  }
+  wait_for_all_ranks_attentively();
   end_abandoned_heads();
   const std::string different = different_histories();
   lines += different + probed_messages();

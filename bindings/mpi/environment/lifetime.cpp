@@ -2,6 +2,7 @@
 
 #include "bindings/mpi/communicators/communicator.hpp"
 #include "bindings/mpi/environment/left_behind.hpp"
+#include "bindings/mpi/explanations/stuck.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"
@@ -63,6 +64,7 @@ std::optional<World> own_world;
 std::optional<Communicators> own_communicators;
 
 void join() {
+  const int threads_before = threads_of_process();
   own_world.emplace();
   world = &*own_world;
   own_world_rank = world->runtime.rank();
@@ -70,11 +72,13 @@ void join() {
   own_communicators.emplace(world->runtime.size());
   is_checked = std::string_view(world->runtime.attribute("mpi_check")) == "yes";
   open_explanations();
+  open_deadlocks(threads_before);
   wait_for_all_ranks();
 }
 
 void leave() {
   tell_what_is_left(is_checked ? HowMuch::all : HowMuch::what_is_cheap);
+  close_deadlocks();
   close_explanations();
   close_request_signals();
   own_communicators.reset();

@@ -5,6 +5,8 @@
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/transport/world.hpp"
 
+#include <cstdint>
+
 namespace weft::mpi {
 
 /// What a wait is for.
@@ -24,13 +26,25 @@ extern bool waits_are_explained;
 [[gnu::cold]] void wait_explained(bool (*holds)(const void*) noexcept, const void* context,
                                   Completion* completion, const WaitPurpose& purpose) noexcept;
 
-/// Waits until the condition holds, in words of MPI where anybody asks. `purpose()` is called only then.
+/// Waits that last longer, in nanoseconds, may be for ever (explanations/stuck.hpp); 0: nobody looks.
+extern std::int64_t patience_ns;
+
+/// Waits until the condition holds, or no longer than that. Returns whether it has held.
+bool wait_patiently(bool (*holds)(const void*) noexcept, const void* context,
+                    Completion* completion) noexcept;
+/// Goes on with a wait that has not held.
+[[gnu::cold]] void wait_stuck(bool (*holds)(const void*) noexcept, const void* context,
+                              Completion* completion, const WaitPurpose& purpose) noexcept;
+
+/// Waits until the condition holds, in words of MPI where anybody asks, or it lasts for long. `purpose()` is
+/// called only then.
 template <class Purpose>
 void wait_in_call(bool (*holds)(const void*) noexcept, const void* context, Completion* completion,
                   const Purpose& purpose) noexcept {
   if (waits_are_explained) [[unlikely]]
     return wait_explained(holds, context, completion, purpose());
-  world->endpoint.wait_condition({holds, context, completion, {current_call, {}, -1, false, false}});
+  if (!wait_patiently(holds, context, completion)) [[unlikely]]
+    wait_stuck(holds, context, completion, purpose());
 }
 
 /// From MPI_Init to MPI_Finalize: explanations know of communicators, tags and collectives.
@@ -39,5 +53,7 @@ void close_explanations() noexcept;
 
 /// Waits for all ranks of the job in the current call.
 void wait_for_all_ranks();
+/// The same, while what others send is taken.
+void wait_for_all_ranks_attentively();
 
 }  // namespace weft::mpi

@@ -3,6 +3,7 @@
 #include "bindings/mpi/check/checked_message.hpp"
 #include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/communicators/known.hpp"
+#include "bindings/mpi/explanations/stuck.hpp"
 #include "bindings/mpi/roll_call/histories.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
@@ -56,7 +57,8 @@ std::string unmatched_messages(WhichMessages told) {
     if (!message) break;
     const auto context = static_cast<std::uint32_t>(message.info().tag >> 32);
     // Partitions are no messages of the program, and of a collective that has failed somebody has been told.
-    if ((context & kPartitionedContext) != 0 || is_of_histories(context, tag_of_key(message.info().tag)))
+    const int tag = tag_of_key(message.info().tag);
+    if ((context & kPartitionedContext) != 0 || is_of_histories(context, tag) || is_of_deadlocks(context, tag))
       continue;
     if ((context & kOfCollectives) == 0)
       of_program.note(message, context);
