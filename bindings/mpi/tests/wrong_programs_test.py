@@ -136,6 +136,46 @@ class WrongPrograms(unittest.TestCase):
             rf"Rank 1 waits in MPI_Comm_create_group on MPI_COMM_WORLD at {line_of('deadlocks.c', 'group without one')} \([\d.]+ s\) "
             r"for a message from rank 0 with tag 3 by which a communicator is made, on MPI_COMM_WORLD, which rank 0 has not sent")
 
+    def test_deadlocks_end_with_a_line_by_themselves(self):
+        head = "weft-mpi: deadlock: every rank waits, and no message is under way\\. "
+        circle = r"So ranks 0 and 1 wait for each other \(0 -> 1 -> 0\)\."
+
+        def at(comment):
+            return line_of("deadlocks.c", comment)
+        for name, ranks, *expected in (
+                ("each_receives_first", 2, rf"Rank 0 waits in MPI_Recv on MPI_COMM_WORLD at {at('each receives first')} for a message from rank 1 with tag 5\.",
+                 circle),
+                ("each_sends_much", 2, rf"Rank 1 waits in MPI_Send on MPI_COMM_WORLD at {at('each sends much')} for rank 0 to take a message with tag 5\.",
+                 circle),
+                ("ring_of_receives", 3, r"So ranks 0, 1 and 2 wait for each other \(0 -> 1 -> 2 -> 0\)\."),
+                ("wrong_tag", 2, rf"Rank 0 waits in MPI_Recv on halo at {at('wrong tag')} for a message from rank 0 there with tag 5; what has come there is a "
+                 r"message from rank 0 with tag 6\.", r"Rank 1 waits in MPI_Finalize at deadlocks\.c:\d+ for all ranks\.", circle),
+                ("message_that_nobody_sends", 2, rf"Rank 0 waits in MPI_Probe on MPI_COMM_WORLD at {at('nobody sends')} for a message from any rank with any tag"),
+                ("collective_without_one", 3, r"for number 1 of its collectives; rank 1 has not called it\."),
+                ("two_collectives", 2, rf"Rank 0 waits in MPI_Bcast on MPI_COMM_WORLD at {at('a broadcast')} for number 2 of its collectives; rank 1 calls "
+                 r"MPI_Reduce with root 1 in its place: all ranks must call the same\."),
+                ("two_roots", 2, r"rank 1 calls MPI_Gather with root 1 in its place"),
+                ("group_without_one", 3, r"Rank 1 waits in MPI_Comm_create_group on MPI_COMM_WORLD"),
+                ("sides_without_one", 3, r"in MPI_Barrier on sides at \S+ for number 1 of its collectives; rank 2 has not called it"),
+                ("neighbours_without_one", 3, r"in MPI_Neighbor_allgather on ring at \S+ for number 1 of its collectives; rank 1 has not called it"),
+                ("partition_not_ready", 2, rf"Rank 0 waits in MPI_Wait on MPI_COMM_WORLD at {at('partition not ready')} for all partitions of the message"),
+                ("freed_by_one", 2, r"Rank 1 waits in MPI_Barrier on own at \S+ for number 1 of its collectives; rank 0 has freed the communicator", circle),
+                ("nothing_for_one", 2, r"Rank 1 waits in MPI_Alltoallv on MPI_COMM_WORLD .*; rank 0 has gone on from it: the ranks have passed different "
+                 r"counts or roots\.")):
+            for network in ("shm", "tcp"):
+                with self.subTest(f"{name} over {network}"):
+                    self.assert_says(self.run_to_end("deadlocks", name, ranks, WEFT_NETWORK=network), head, *expected)
+
+    def test_who_waits_for_a_rank_that_computes_is_no_deadlock(self):
+        result = subprocess.run([BIN / "weft", "run", "-n", "3", "--", Path(self.folder.name) / "deadlocks", "computes_meanwhile"], capture_output=True,
+                                text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_DEADLOCK": "1"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_deadlocks_are_not_looked_for_where_the_attribute_says_so(self):
+        result = subprocess.run([BIN / "weft", "run", "-n", "2", "--timeout", "5", "--", Path(self.folder.name) / "deadlocks", "each_receives_first"],
+                                capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_DEADLOCK": "0"})
+        self.assertEqual(result.returncode, 124, result.stderr)
+
     def test_places_in_programs_of_any_address(self):
         program = Path(self.folder.name) / "elsewhere"
         for flags in (["-no-pie"], ["-Wl,-Ttext-segment=0x400000"], ["-ffunction-sections", "-Wl,--gc-sections"], ["-gdwarf-4"], ["-gdwarf-5"]):

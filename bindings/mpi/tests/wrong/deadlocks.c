@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int rank, size, value = 0, other;
 static char large[1 << 20];
@@ -87,6 +88,37 @@ static void neighbours_without_one(void) {
   MPI_Comm_set_name(ring, "ring");
   if (rank != 1) MPI_Neighbor_allgather(&rank, 1, MPI_INT, in, 1, MPI_INT, ring); /* neighbours without one */
 }
+static void partition_not_ready(void) {
+  MPI_Request request;
+  int four[4] = {0};
+  if (rank == 0)
+    MPI_Psend_init(four, 4, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  else
+    MPI_Precv_init(four, 4, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  MPI_Start(&request);
+  if (rank == 0) MPI_Pready_range(0, 2, request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE); /* partition not ready */
+}
+static void freed_by_one(void) {
+  MPI_Comm own;
+  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+  MPI_Comm_set_name(own, "own");
+  if (rank == 0)
+    MPI_Comm_free(&own);
+  else
+    MPI_Barrier(own); /* freed by one */
+}
+static void nothing_for_one(void) {
+  const int counts[] = {1, rank == 1}, zeros[] = {0, 0};
+  MPI_Alltoallv(&value, counts, zeros, MPI_INT, &other, (int[]){1, 1}, zeros, MPI_INT,
+                MPI_COMM_WORLD); /* nothing for one */
+}
+static void computes_meanwhile(void) {
+  const struct timespec time = {4, 0};
+  if (rank == 0) nanosleep(&time, NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) nanosleep(&time, NULL);
+}
 
 static const struct {
   const char* name;
@@ -105,6 +137,10 @@ static const struct {
     {"sides_without_one", sides_without_one},
     {"partition_that_nobody_takes", partition_that_nobody_takes},
     {"neighbours_without_one", neighbours_without_one},
+    {"partition_not_ready", partition_not_ready},
+    {"freed_by_one", freed_by_one},
+    {"nothing_for_one", nothing_for_one},
+    {"computes_meanwhile", computes_meanwhile},
 };
 
 int main(int argc, char** argv) {
