@@ -50,6 +50,11 @@ void note_communicator(Communicator& communicator) {
   communicators().emplace(communicator.context, &communicator);
 }
 
+void end_communicators() noexcept {
+  const std::lock_guard lock(communicators_mutex());
+  for (const auto& [context, communicator] : communicators()) end_object(*communicator);
+}
+
 void forget_communicator(Communicator& communicator) noexcept {
   const std::lock_guard lock(communicators_mutex());
   const auto found = communicators().find(communicator.context);

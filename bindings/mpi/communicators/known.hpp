@@ -17,6 +17,9 @@ namespace weft::mpi {
 void note_communicator(Communicator& communicator);
 void forget_communicator(Communicator& communicator) noexcept;
 
+/// Handles of those that there are name nothing from here on.
+void end_communicators() noexcept;
+
 /// How many there are.
 [[nodiscard]] std::size_t known_communicators();
 

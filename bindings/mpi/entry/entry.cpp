@@ -8,6 +8,10 @@ void refuse_handle(int code, const char* argument, const char* kind) {
   fail(code, "argument '%s' is a null handle, or no %s", argument, kind);
 }
 
+void need_library() {
+  if (world == nullptr) fail_uninitialised();
+}
+
 void refuse_count(const char* argument, MPI_Count count) {
   fail(MPI_ERR_COUNT, "argument '%s' is %lld; 0 or more is needed", argument, static_cast<long long>(count));
 }
@@ -38,8 +42,7 @@ void refuse_null_array(const char* argument, MPI_Count count) {
 }
 
 void refuse_communicator(const char* argument, MPI_Comm comm) {
-  if (world == nullptr)
-    fail(MPI_ERR_OTHER, "MPI is not initialised: it is called before MPI_Init, or after MPI_Finalize");
+  if (world == nullptr) fail_uninitialised();
   if (comm == MPI_COMM_NULL) fail(MPI_ERR_COMM, "argument '%s' is MPI_COMM_NULL", argument);
   fail(MPI_ERR_COMM, "argument '%s' is no communicator, or one that has been freed", argument);
 }

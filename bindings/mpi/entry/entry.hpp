@@ -12,6 +12,9 @@
 
 namespace weft::mpi {
 
+/// Fails before MPI_Init and after MPI_Finalize.
+void need_library();
+
 [[noreturn]] [[gnu::cold]] void refuse_handle(int code, const char* argument, const char* kind);
 [[noreturn]] [[gnu::cold]] void refuse_count(const char* argument, MPI_Count count);
 [[noreturn]] [[gnu::cold]] void refuse_communicator(const char* argument, MPI_Comm comm);

@@ -19,8 +19,8 @@ bool tell_what_is_left(HowMuch how_much) {
   world->endpoint.wait_drained();
   // Before the others may leave the job: receives from those that have end.
   std::string lines = leaked_requests(how_much == HowMuch::all);
-  finish_roll_calls();
   wait_for_all_ranks_attentively();
+  finish_roll_calls();
   end_abandoned_heads();
   const std::string different = different_histories();
   lines += different + probed_messages();

@@ -1,6 +1,7 @@
 #include "bindings/mpi/environment/lifetime.hpp"
 
 #include "bindings/mpi/communicators/communicator.hpp"
+#include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/environment/left_behind.hpp"
 #include "bindings/mpi/explanations/stuck.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
@@ -82,6 +83,9 @@ void leave() {
   close_explanations();
   close_request_signals();
   own_communicators.reset();
+  // What the program still has is none of MPI's any more.
+  end_communicators();
+  end_requests();
   world = nullptr;
   own_world.reset();
 }

@@ -23,6 +23,10 @@ void fail(int code, const char* format, ...) {
   throw failure;
 }
 
+void fail_uninitialised() {
+  fail(MPI_ERR_OTHER, "MPI is not initialised: it is called before MPI_Init, or after MPI_Finalize");
+}
+
 void fail_with_arguments(int code, std::shared_ptr<Communicator> communicator, const char* format,
                          va_list arguments) {
   throw Failure{code, formatted(format, arguments), std::move(communicator)};

@@ -22,6 +22,8 @@ struct Failure {
 };
 
 [[noreturn]] [[gnu::format(printf, 2, 3), gnu::cold]] void fail(int code, const char* format, ...);
+/// Fails: the library is not there.
+[[noreturn]] [[gnu::cold]] void fail_uninitialised();
 /// For fail_on() (communicators/fail_on.hpp).
 [[noreturn]] void fail_with_arguments(int code, std::shared_ptr<Communicator> communicator,
                                       const char* format, va_list arguments);

@@ -229,6 +229,13 @@ def noted_call(full, row):
     return f'constexpr std::uint32_t kind = number_of_kind("{full}");\n      note_call(communicator, channel.is_immediate(), kind, {root}, {operation}{values})'
 
 
+def needs_library(row):
+    """Whether the call is refused before MPI_Init and after MPI_Finalize by itself: others find no communicator then, or may be called."""
+    if row.group in ("attributes", "buffers", "datatypes", "groups", "operations", "topologies"):
+        return True
+    return row.name in ("Query_thread", "Is_thread_main", "Get_processor_name", "Alloc_mem", "Free_mem", "Get_hw_resource_info", "Grequest_start")
+
+
 def entry(row, large):
     full = f"MPI_{row.name}{'_c' if large else ''}"
     arguments = ", ".join(argument.declared(large) for argument in row.arguments) or "void"
@@ -255,7 +262,7 @@ def entry(row, large):
         first, rest = collective_call(row).split("\n", 1)
         call = (f"{first}\n    const auto roll = [&](const Channel& channel) {{\n      {noted_call(full, row)};\n      if (is_checked) [[unlikely]]\n"
                 f"        call_the_roll(channel, {said});\n    }};\n{rest}")
-    call = results_needed(row) + before + call + behind
+    call = ("need_library();\n    " if needs_library(row) else "") + results_needed(row) + before + call + behind
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
             f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
 

@@ -24,9 +24,7 @@ Numbers& numbers() {
 }  // namespace
 
 Object::~Object() {
-  // A handle that the program still has is found to be one of no object, as long as the memory is not used
-  // again.
-  *static_cast<volatile Kind*>(&kind) = Kind{};
+  end_object(*this);
   if (number.load(std::memory_order_relaxed) != 0) give_back_number(*this);
 }
 

@@ -74,6 +74,10 @@ void release(T* object) noexcept {
   if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object;
 }
 
+/// A handle that the program still has is found to be one of no object, as long as its memory is not used
+/// again.
+inline void end_object(Object& object) noexcept { *static_cast<volatile Kind*>(&object.kind) = Kind{}; }
+
 /// The integer that stands for a handle in Fortran: of predefined ones their number.
 [[nodiscard]] int number_of_handle(const void* handle);
 /// The integer of an object that has one stands for nothing any more.

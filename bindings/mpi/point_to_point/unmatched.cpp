@@ -26,7 +26,8 @@ struct Unmatched {
     int rank = message.info().peer;
     std::string name = "a communicator that has been freed";
     visit_communicator(context & ~kOfCollectives, [&](const Communicator& communicator) {
-      const Communicator& senders = kind == kOfOwnSide ? *communicator.local_communicator : communicator;
+      const bool is_of_side = kind == kOfOwnSide && communicator.local_communicator != nullptr;
+      const Communicator& senders = is_of_side ? *communicator.local_communicator : communicator;
       rank = senders.peers().rank_of(message.info().peer);
       name = communicator.described();
     });
@@ -50,7 +51,7 @@ struct Unmatched {
 std::string unmatched_messages(WhichMessages told) {
   ReceiveOptions options = receive_options(0);
   options.tag_mask = 0;
-  Unmatched of_program, of_collectives;
+  Unmatched of_program, of_collectives, of_creation;
   world->endpoint.progress();
   for (;;) {
     const MatchedMessage message = world->endpoint.matched_probe(any_source, 0, options);
@@ -58,15 +59,21 @@ std::string unmatched_messages(WhichMessages told) {
     const auto context = static_cast<std::uint32_t>(message.info().tag >> 32);
     // Partitions are no messages of the program, and of a collective that has failed somebody has been told.
     const int tag = tag_of_key(message.info().tag);
-    if ((context & kPartitionedContext) != 0 || is_of_histories(context, tag) || is_of_deadlocks(context, tag))
+    if ((context & kPartitionedContext) != 0 || is_of_histories(context, tag) ||
+        is_of_deadlocks(context, tag))
       continue;
-    if ((context & kOfCollectives) == 0)
+    if ((context & kOfCollectives) == kOfOwnSide && tag < 0)
+      of_creation.note(message, context);
+    else if ((context & kOfCollectives) == 0)
       of_program.note(message, context);
     else if (message.info().length != kNoticeBytes)
       of_collectives.note(message, context);
   }
   if (told == WhichMessages::of_program) of_collectives.count = 0;
   return of_program.told("", "") +
+         of_creation.told(" by which a communicator is made",
+                          ": the ranks have passed different groups or tags, or not all of them have called "
+                          "MPI_Comm_create_group or MPI_Intercomm_create") +
          of_collectives.told(" of collectives",
                              ": the ranks have passed different counts, or not all of them "
                              "have called the same collectives");

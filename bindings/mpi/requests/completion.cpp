@@ -16,7 +16,7 @@ constexpr int kRoundsThroughSockets = 256;
 Request* request_of(MPI_Request handle) {
   if (handle == MPI_REQUEST_NULL) return nullptr;
   auto* const request = find<Request>(handle);
-  if (request == nullptr) fail(MPI_ERR_REQUEST, "the handle is no request, or one that has ended");
+  if (request == nullptr) refuse_ended();
   if (request->state.load(std::memory_order_relaxed) == Request::kFreed) [[unlikely]]
     refuse_freed();
   return request;

@@ -236,6 +236,11 @@ void RequestSignals::mark_done(Request& request) noexcept {
   notify_waiters();
 }
 
+void refuse_ended() {
+  if (world == nullptr) fail_uninitialised();
+  fail(MPI_ERR_REQUEST, "the handle is no request, or one that has ended");
+}
+
 void refuse_freed() {
   fail(MPI_ERR_REQUEST,
        "the request has been freed (MPI_Request_free), and can be neither waited for nor used again");
@@ -246,7 +251,7 @@ static WaitPurpose purpose_of(const Request& request) noexcept {
   using What = WaitPurpose::What;
   What what = request.what == Request::What::send ? What::send : What::receive;
   if (request.what == Request::What::work)
-    what = request.tag == 0                ? What::creation
+    what = request.tag == 0               ? What::creation
            : request.tag == kOfPartitions ? What::partitions
            : request.tag < 0              ? What::program
                                           : What::collective;
@@ -282,6 +287,11 @@ int finish_request(MPI_Request& handle, MPI_Status* status) {
   if (!is_shared(request)) give_request(request);
   handle = MPI_REQUEST_NULL;
   return error;
+}
+
+void end_requests() noexcept {
+  const std::lock_guard lock(all_mutex);
+  for (Request* const request : all_requests()) end_object(*request);
 }
 
 std::string leaked_requests(bool with_those_ended) {

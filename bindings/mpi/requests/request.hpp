@@ -126,6 +126,11 @@ extern Request ended_receive_of_no_process;
 /// are none.
 [[nodiscard]] std::string leaked_requests(bool with_those_ended);
 
+/// Handles of those that there are name nothing from here on.
+void end_requests() noexcept;
+
+/// Fails: the handle is no request.
+[[noreturn, gnu::cold]] void refuse_ended();
 /// Fails: the program has freed the request, which is under way.
 [[noreturn, gnu::cold]] void refuse_freed();
 

@@ -13,6 +13,7 @@ namespace {
 
 Request& needed(MPI_Request handle) {
   auto* const request = find<Request>(handle);
+  if (world == nullptr) fail_uninitialised();
   if (request == nullptr) fail(MPI_ERR_REQUEST, "the request is MPI_REQUEST_NULL, or one that has ended");
   if (request->state.load(std::memory_order_relaxed) == Request::kFreed) refuse_freed();
   return *request;

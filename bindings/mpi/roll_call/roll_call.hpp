@@ -32,7 +32,8 @@ inline constexpr int kOperationOfProgram = 1;
 /// The same, with mpi_check, of a call that makes communicators and is about to take the communicator's next
 /// number; and, without it, a note of the call.
 void call_the_roll_of_creation(Communicator& communicator);
-/// Waits until all comparisons have been made.
+/// Makes the comparisons for which the other member's description has come or is about to come. Where that
+/// has not called as many collectives, none does: their histories tell.
 void finish_roll_calls();
 
 /// Notes the current call, a collective of `kind`, in the history of the communicator. What all members of a

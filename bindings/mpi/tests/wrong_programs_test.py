@@ -314,6 +314,29 @@ class WrongPrograms(unittest.TestCase):
             with self.subTest(name):
                 self.assert_says(self.run_to_end("usual", name, 2), rf"weft-mpi: .*{expected}.*called at usual\.c:\d+")
 
+    def test_calls_before_init_and_behind_finalize_are_refused(self):
+        for name, call in (("datatype_before", "MPI_Type_contiguous"), ("dimensions_before", "MPI_Dims_create"), ("datatype_behind", "MPI_Type_contiguous"),
+                           ("freed_behind", "MPI_Type_free"), ("communicator_behind", "MPI_Barrier"), ("send_behind", "MPI_Send"),
+                           ("wait_behind", "MPI_Wait"), ("start_behind", "MPI_Start")):
+            with self.subTest(name):
+                self.assert_says(self.run_to_end("lifetimes", name, 2), rf"weft-mpi: {call}: MPI is not initialised: it is called before MPI_Init, or after "
+                                 r"MPI_Finalize \(MPI_ERR_OTHER\), called at lifetimes\.c:\d+")
+        result = subprocess.run([BIN / "weft", "run", "-n", "2", "--", Path(self.folder.name) / "lifetimes", "allowed"], capture_output=True, text=True,
+                                timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_CHECK": "1"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_collectives_that_one_member_has_not_called_are_told_with_the_checks(self):
+        text = self.run_to_end("unnoticed", "one_more", 2, WEFT_MPI_CHECK="1")
+        self.assert_says(text, r"rank 1: MPI_Finalize: the ranks have not called the same collectives in the same order on MPI_COMM_WORLD: this rank calls 40 "
+                         r"collectives there, rank 0 calls 41")
+
+    def test_groups_of_other_order_are_told(self):
+        result = subprocess.run([BIN / "weft", "run", "-n", "2", "--", Path(self.folder.name) / "unnoticed", "groups_of_other_order"], capture_output=True,
+                                text=True, timeout=HANG_GUARD, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"weft-mpi: rank \d: MPI_Finalize: 1 message by which a communicator is made was never received: from rank \d on "
+                         r"MPI_COMM_WORLD, of 4 bytes: the ranks have passed different groups or tags")
+
     def test_calls_of_a_thread_that_was_not_announced_are_found_by_the_checks(self):
         self.assert_says(self.run_to_end("usual", "another_thread", 2, WEFT_MPI_CHECK="1"),
                          r"MPI_Sendrecv at usual\.c:\d+ on MPI_COMM_WORLD: another thread calls than that which called MPI_Init, and MPI_THREAD_SERIALIZED or "

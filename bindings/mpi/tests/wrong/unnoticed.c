@@ -79,6 +79,14 @@ static void between_sides(void) {
   MPI_Comm_set_name(between, "sides");
   MPI_Allreduce(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, between);
 }
+static void groups_of_other_order(void) {
+  const int orders[2][2] = {{0, 1}, {1, 0}};
+  MPI_Group all, both;
+  MPI_Comm made;
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  MPI_Group_incl(all, 2, orders[rank], &both);
+  MPI_Comm_create_group(MPI_COMM_WORLD, both, 3, &made);
+}
 
 static const struct {
   const char* name;
@@ -96,6 +104,7 @@ static const struct {
     {"on_one_that_is_freed", on_one_that_is_freed},
     {"long_ago", long_ago},
     {"between_sides", between_sides},
+    {"groups_of_other_order", groups_of_other_order},
 };
 
 int main(int argc, char** argv) {
