@@ -20,8 +20,8 @@ std::deque<KnownHistory>& freed_histories() {
   return all;
 }
 
-bool has_history(const Communicator& communicator) noexcept {
-  return communicator.history.count() > 0 && (communicator.size > 1 || communicator.is_inter());
+bool has_others(const Communicator& communicator) noexcept {
+  return (communicator.size > 1 || communicator.is_inter()) && &communicator != communicator_of_groups;
 }
 
 KnownHistory history_of(const Communicator& communicator) {
@@ -34,7 +34,10 @@ KnownHistory history_of(const Communicator& communicator) {
     return index < first->size() ? first->ranks[static_cast<std::size_t>(index)]
                                  : second->ranks[static_cast<std::size_t>(index - first->size())];
   };
-  return {communicator.context, member(rank - 1), member(rank + 1), communicator.described(),
+  return {communicator.context,
+          {member(rank - 1), member(rank - 2)},
+          {member(rank + 1), member(rank + 2)},
+          communicator.described(),
           communicator.history};
 }
 
@@ -60,7 +63,7 @@ void forget_communicator(Communicator& communicator) noexcept {
   const auto found = communicators().find(communicator.context);
   if (found == communicators().end() || found->second != &communicator) return;
   communicators().erase(found);
-  if (!has_history(communicator)) return;
+  if (!has_others(communicator) || communicator.history.count() == 0) return;
   if (freed_histories().size() == kMostFreed) freed_histories().pop_front();
   freed_histories().push_back(history_of(communicator));
 }
@@ -87,8 +90,7 @@ std::vector<KnownHistory> known_histories(std::size_t most) {
   const std::lock_guard lock(communicators_mutex());
   std::vector<KnownHistory> all(freed_histories().begin(), freed_histories().end());
   for (const auto& [context, communicator] : communicators())
-    if (has_history(*communicator) && all.size() < most + kMostFreed)
-      all.push_back(history_of(*communicator));
+    if (has_others(*communicator) && all.size() < most + kMostFreed) all.push_back(history_of(*communicator));
   return all;
 }
 

@@ -29,16 +29,16 @@ bool visit_communicator(std::uint32_t context, const std::function<void(const Co
 /// The same for all.
 void visit_communicators(const std::function<void(const Communicator&)>& visit);
 
-/// The calls on a communicator, and the members before and behind this one among all of them, in an order
-/// that all know: ranks of MPI_COMM_WORLD, or -1.
+/// The calls on a communicator, and the two members before and behind this one among all of them, in an order
+/// that all know, nearest first: ranks of MPI_COMM_WORLD, or -1.
 struct KnownHistory {
   std::uint32_t context = 0;
-  int before = -1, behind = -1;
+  int before[2] = {-1, -1}, behind[2] = {-1, -1};
   std::string name;
   CallHistory history;
 };
-/// Of communicators with calls and other members: up to `most` of those that there are, and the last ones
-/// that have been freed.
+/// Of communicators with other members: up to `most` of those that there are, and the last ones that have
+/// been freed, of those with calls.
 [[nodiscard]] std::vector<KnownHistory> known_histories(std::size_t most);
 
 }  // namespace weft::mpi

@@ -22,10 +22,10 @@ bool tell_what_is_left(HowMuch how_much) {
   wait_for_all_ranks_attentively();
   finish_roll_calls();
   end_abandoned_heads();
-  const std::string different = different_histories();
-  lines += different + probed_messages();
+  const DifferentHistories different = different_histories();
+  lines += different.lines + probed_messages();
   // Messages of collectives that are left are what that has brought about.
-  lines += unmatched_messages(different.empty() ? WhichMessages::all : WhichMessages::of_program);
+  lines += unmatched_messages(!different.is_any ? WhichMessages::all : WhichMessages::of_program);
   if (how_much == HowMuch::all) lines += leaked_handles(LeftAt::finalize);
   if (!lines.empty()) std::fputs(lines.c_str(), stderr);
   return !lines.empty();

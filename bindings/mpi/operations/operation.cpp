@@ -1,5 +1,6 @@
 #include "bindings/mpi/operations/operation.hpp"
 
+#include "bindings/mpi/callers/program_image.hpp"
 #include "bindings/mpi/datatypes/pack.hpp"
 #include "bindings/mpi/errors/failure.hpp"
 #include "bindings/mpi/operations/kernels.hpp"
@@ -86,14 +87,24 @@ void check_operation(const Reduction& operation, const Datatype& type) {
          type.name.c_str());
 }
 
+namespace {
+/// Which function it is, and whether it commutes; 0 for one of a library.
+std::uint64_t identity_of(const void* function, bool commutes) noexcept {
+  const std::uint64_t offset = offset_in_program(function);
+  return offset == 0 ? 0 : 2 * offset + (commutes ? 1 : 0);
+}
+}  // namespace
+
 void op_create(MPI_User_function* function, int commute, MPI_Op* op) {
   auto* const made = new Reduction(commute != 0);
   made->function = function;
+  made->identity = identity_of(reinterpret_cast<const void*>(function), commute != 0);
   *op = handle_of<MPI_Op>(made);
 }
 void op_create_c(MPI_User_function_c* function, int commute, MPI_Op* op) {
   auto* const made = new Reduction(commute != 0);
   made->large_function = function;
+  made->identity = identity_of(reinterpret_cast<const void*>(function), commute != 0);
   *op = handle_of<MPI_Op>(made);
 }
 void op_free(MPI_Op* handle) {

@@ -4,6 +4,8 @@
 #include "bindings/mpi/datatypes/datatype.hpp"
 #include "bindings/mpi/objects/object.hpp"
 
+#include <cstdint>
+
 namespace weft::mpi {
 
 struct Reduction : Object {
@@ -16,6 +18,8 @@ struct Reduction : Object {
   bool is_commutative;
   const char* name = "an operation of the program";
   int predefined_op = 0;  // the ABI's number of one of MPI's own
+  std::uint64_t identity =
+      0;  // of a function of the program itself: the same in ranks that run the same program
   MPI_User_function* function = nullptr;
   MPI_User_function_c* large_function = nullptr;
 };

@@ -1,12 +1,12 @@
 #include "bindings/mpi/roll_call/histories.hpp"
 
-#include "bindings/mpi/callers/place.hpp"
 #include "bindings/mpi/callers/program_image.hpp"
 #include "bindings/mpi/check/finding.hpp"
 #include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/operations/operation.hpp"
 #include "bindings/mpi/requests/start.hpp"
 #include "bindings/mpi/roll_call/roll_call.hpp"
+#include "bindings/mpi/roll_call/told.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <algorithm>
@@ -24,24 +24,6 @@ namespace {
 constexpr int kTag = static_cast<int>(0x80000000U);
 /// Communicators of which a rank tells at the end. Who has heard nothing compares nothing.
 constexpr std::size_t kMostTold = 256;
-
-/// What a member says of its calls; travels as it is. Addresses of callers are offsets in the program's
-/// image.
-struct Told {
-  struct Call {
-    std::uint64_t hash = 0, caller = 0;
-    char what[112] = {};
-  };
-  std::uint64_t count = 0, image = 0;
-  Call calls[CallHistory::kKept];
-
-  [[nodiscard]] const Call& call(std::uint64_t number) const noexcept {
-    return calls[(number - 1) % CallHistory::kKept];
-  }
-  [[nodiscard]] std::uint64_t oldest() const noexcept {
-    return count > CallHistory::kKept ? count - CallHistory::kKept + 1 : 1;
-  }
-};
 
 /// "MPI_Reduce with root 0 and operation MPI_SUM".
 void describe(const CallHistory::Call& call, char* text, std::size_t size) {
@@ -71,49 +53,21 @@ void describe(const CallHistory::Call& call, char* text, std::size_t size) {
 Told told_of(const CallHistory& history) {
   Told told;
   told.count = history.count();
+  told.hash = history.hash();
+  told.functions = history.functions();
   told.image = program_image();
+  told.block = history.block();
+  for (std::uint64_t index = 0; index < told.count / told.block; ++index)
+    told.behind[index] = history.hash_behind(index);
   for (std::uint64_t number = told.oldest(); number <= told.count; ++number) {
     const CallHistory::Call& call = history.call(number);
     Told::Call& to = told.calls[(number - 1) % CallHistory::kKept];
     to.hash = call.hash;
+    to.function = call.function;
     to.caller = offset_in_program(call.caller);
     describe(call, to.what, sizeof to.what);
   }
   return told;
-}
-
-std::string described(const Told& told, std::uint64_t number) {
-  const Told::Call& call = told.call(number);
-  const void* const caller = told.image == program_image() ? address_in_program(call.caller) : nullptr;
-  const std::string place = caller != nullptr ? described(place_of(caller)) : "";
-  return std::string(call.what) + (place.empty() ? "" : " at " + place);
-}
-
-std::string counted(std::uint64_t count) {
-  return std::to_string(count) + (count == 1 ? " collective" : " collectives");
-}
-
-/// What this rank and another one have called differently; empty: nothing.
-std::string different_call(const Told& mine, const Told& theirs, int rank) {
-  const std::uint64_t oldest = std::max(mine.oldest(), theirs.oldest());
-  const std::uint64_t both = std::min(mine.count, theirs.count);
-  const std::string other = "rank " + std::to_string(rank);
-  for (std::uint64_t number = oldest; number <= both; ++number) {
-    if (mine.call(number).hash == theirs.call(number).hash) continue;
-    if (number == oldest && number > 1)
-      return "the first time among the first " + std::to_string(number) + " of them";
-    return "as number " + std::to_string(number) + " there this rank calls " + described(mine, number) +
-           ", " + other + " calls " + described(theirs, number);
-  }
-  if (mine.count == theirs.count) return "";
-  const Told& longer = mine.count > theirs.count ? mine : theirs;
-  const bool is_mine = &longer == &mine;
-  std::string line = "this rank calls " + counted(mine.count) + " there, " + other + " calls " +
-                     std::to_string(theirs.count);
-  if (oldest <= both + 1)
-    line += "; number " + std::to_string(both + 1) + ", which " + (is_mine ? other : "this rank") +
-            " does not call, is " + described(longer, both + 1);
-  return line;
 }
 
 struct Sent final : RequestOwner {
@@ -166,8 +120,26 @@ void post(int rank, std::uint32_t context, const Told& told, std::chrono::steady
   wait_done(*request);
   const bool has_come = request->status.MPI_ERROR == MPI_SUCCESS;
   give_request(request);
-  for (Told::Call& call : told.calls) call.what[sizeof call.what - 1] = '\0';
+  make_valid(told);
   return has_come;
+}
+
+/// Of a communicator: what this rank has called otherwise than the member before it, unless that one differs
+/// from both its neighbours and tells it itself. `is_any`: whether a neighbour has.
+std::string different_calls(const KnownHistory& known, const Told& mine, bool& is_any) {
+  Told nearest, next, behind;
+  const auto has_come = [&](int rank, Told& told) { return rank >= 0 && receive(rank, known.context, told); };
+  const bool has_nearest = has_come(known.before[0], nearest), has_next = has_come(known.before[1], next),
+             has_behind = has_come(known.behind[0], behind);
+  is_any = is_any || (has_behind && are_different(mine, behind)) || (has_next && are_different(mine, next));
+  if (!has_nearest || !are_different(mine, nearest)) return "";
+  is_any = true;
+  if (has_next && !are_different(mine, next)) return "";
+  const bool is_alone = has_behind && !are_different(nearest, behind);
+  const std::string others = is_alone ? "ranks " + std::to_string(known.before[0]) + " and " +
+                                            std::to_string(known.behind[0]) + " call"
+                                      : "rank " + std::to_string(known.before[0]) + " calls";
+  return different_call(mine, nearest, others);
 }
 
 }  // namespace
@@ -179,24 +151,22 @@ void tell_histories() {
   constexpr std::chrono::seconds kPatience{10};
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (std::size_t index = 0; index < histories.size(); ++index)
-    if (histories[index].behind >= 0)
-      post(histories[index].behind, histories[index].context, told_by_this_rank[index], until);
+    for (const int rank :
+         {histories[index].behind[0], histories[index].behind[1], histories[index].before[0]})
+      if (rank >= 0) post(rank, histories[index].context, told_by_this_rank[index], until);
 }
 
-std::string different_histories() {
-  std::string lines;
+DifferentHistories different_histories() {
+  DifferentHistories all;
   world->endpoint.progress();
   for (std::size_t index = 0; index < histories.size(); ++index) {
-    const KnownHistory& known = histories[index];
-    Told theirs;
-    if (known.before < 0 || !receive(known.before, known.context, theirs)) continue;
-    const std::string found = different_call(told_by_this_rank[index], theirs, known.before);
+    const std::string found = different_calls(histories[index], told_by_this_rank[index], all.is_any);
     if (found.empty()) continue;
-    lines += "weft-mpi: rank " + std::to_string(own_world_rank) +
-             ": MPI_Finalize: the ranks have not called the same collectives in the same order on " +
-             known.name + ": " + found + "\n";
+    all.lines += "weft-mpi: rank " + std::to_string(own_world_rank) +
+                 ": MPI_Finalize: the ranks have not called the same collectives in the same order on " +
+                 histories[index].name + ": " + found + "\n";
   }
-  return lines;
+  return all;
 }
 
 bool is_of_histories(std::uint32_t context, int tag) noexcept { return (context & 3) == 1 && tag == kTag; }

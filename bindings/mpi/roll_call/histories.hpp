@@ -7,11 +7,15 @@
 
 namespace weft::mpi {
 
-/// Tells the next member of each communicator what this one has called. Before all ranks wait for each other.
+/// Tells the neighbours among the members of each communicator what this one has called. Before all ranks
+/// wait for each other.
 void tell_histories();
-/// Behind that: a line for each communicator whose members have called different collectives; nothing where
-/// there is none. Takes the messages of tell_histories() out.
-[[nodiscard]] std::string different_histories();
+struct DifferentHistories {
+  std::string lines;    // for each communicator that this rank tells of
+  bool is_any = false;  // whether a neighbour has called other ones, which another rank may tell of
+};
+/// Behind that: where members have called different collectives. Takes the messages of tell_histories() out.
+[[nodiscard]] DifferentHistories different_histories();
 /// Whether a message is one of those.
 [[nodiscard]] bool is_of_histories(std::uint32_t context, int tag) noexcept;
 

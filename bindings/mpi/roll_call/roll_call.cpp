@@ -1,9 +1,11 @@
 #include "bindings/mpi/roll_call/roll_call.hpp"
 
+#include "bindings/mpi/callers/place.hpp"
+#include "bindings/mpi/callers/program_image.hpp"
 #include "bindings/mpi/collectives/launch.hpp"
+#include "bindings/mpi/roll_call/under_way.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <string_view>
@@ -12,17 +14,6 @@ namespace weft::mpi {
 
 namespace {
 
-std::atomic<int> comparisons{0};  // under way
-
-/// One of them, until its task is gone: also where a member has ended meanwhile, and there is nothing to
-/// compare.
-struct UnderWay {
-  UnderWay() noexcept { comparisons.fetch_add(1, std::memory_order_relaxed); }
-  UnderWay(const UnderWay&) = delete;
-  UnderWay& operator=(const UnderWay&) = delete;
-  ~UnderWay() { comparisons.fetch_sub(1, std::memory_order_release); }
-};
-
 /// What a member says of its call; travels as it is.
 struct Description {
   char call[40] = {};       // without "_c"
@@ -30,7 +21,8 @@ struct Description {
   Amount amount;
   std::int64_t root = -1;
   std::uint32_t is_immediate = 0;
-  std::uint32_t of_other_kind = 0;  // before it; immediate ones and others are counted apart
+  std::uint64_t function = 0, image = 0;  // of an operation of the program, where it is the program's own
+  std::uint32_t of_other_kind = 0;        // before it; immediate ones and others are counted apart
 };
 
 void copy_text(char (&to)[40], std::string_view from) noexcept {
@@ -43,6 +35,8 @@ Description description_of(const CollectiveCall& call) {
   if (name.ends_with("_c")) name.remove_suffix(2);
   copy_text(mine.call, name);
   if (call.operation != nullptr) copy_text(mine.operation, call.operation->name);
+  if (call.operation != nullptr) mine.function = call.operation->identity;
+  mine.image = program_image();
   mine.amount = call.amount;
   mine.root = call.root;
   return mine;
@@ -51,6 +45,13 @@ Description description_of(const CollectiveCall& call) {
 /// "MPI_Bcast with root 0".
 std::string with(const char* call, const char* what, const std::string& value) {
   return std::string(call) + " with " + what + value;
+}
+
+std::string function_text(std::uint64_t function) {
+  const auto* const address = static_cast<const char*>(address_in_program(function / 2));
+  const std::string place = address != nullptr ? described(place_of(address + 1)) : "";
+  return std::string(function % 2 != 0 ? "a commutative" : "a non-commutative") +
+         " operation of the program" + (place.empty() ? "" : ", the function at " + place);
 }
 
 /// What two members have called differently: on this rank, and on the other one; empty: nothing. On an
@@ -70,6 +71,9 @@ std::pair<std::string, std::string> difference(const Description& mine, const De
   if (std::strcmp(mine.operation, theirs.operation) != 0)
     return {with(mine.call, "operation ", mine.operation), with(theirs.call, "operation ", theirs.operation)};
   if (is_inter) return {};
+  if (mine.function != theirs.function && mine.image == theirs.image)
+    return {with(mine.call, "", function_text(mine.function)),
+            with(theirs.call, "", function_text(theirs.function))};
   const MPI_Count bytes = mine.amount.bytes, their_bytes = theirs.amount.bytes;
   if (bytes != their_bytes && bytes >= 0 && their_bytes >= 0)
     return {with(mine.call, "bytes for each rank: ", std::to_string(bytes)),
@@ -140,7 +144,8 @@ void call_the_roll_of_creation(Communicator& communicator) {
 void finish_roll_calls() {
   constexpr auto kLatest = std::chrono::seconds(1);
   const auto until = std::chrono::steady_clock::now() + kLatest;
-  while (comparisons.load(std::memory_order_acquire) != 0 && std::chrono::steady_clock::now() < until)
+  while (comparisons_under_way.load(std::memory_order_acquire) != 0 &&
+         std::chrono::steady_clock::now() < until)
     world->endpoint.progress();
 }
 

@@ -38,8 +38,7 @@ void finish_roll_calls();
 
 /// Notes the current call, a collective of `kind`, in the history of the communicator. What all members of a
 /// group say alike counts: on an intercommunicator roots differ, and what else a call with a root says is not
-/// looked at on all ranks. Operations of the program are not told apart. Amounts are no part of it: messages
-/// show them.
+/// looked at on all ranks. Amounts are no part of it: messages show them.
 inline void note_call(Communicator& communicator, bool is_immediate, std::uint32_t kind,
                       int root = CallHistory::kNoRoot, const Reduction* reduction = nullptr,
                       CallHistory::Values values = CallHistory::Values::integers) noexcept {
@@ -51,7 +50,8 @@ inline void note_call(Communicator& communicator, bool is_immediate, std::uint32
   auto said = static_cast<std::uint32_t>(operation) << 16 | static_cast<std::uint32_t>(values) << 28;
   if (root != CallHistory::kNoRoot)
     said = communicator.is_inter() ? 0 : said ^ static_cast<std::uint32_t>(root);
-  communicator.history.note(kind, said, root, operation, values);
+  const bool has_function = operation == kOperationOfProgram && !communicator.is_inter();
+  communicator.history.note(kind, said, root, operation, values, has_function ? reduction->identity : 0);
 }
 
 /// What a reduction of so many elements combines.

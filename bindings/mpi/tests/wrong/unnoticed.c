@@ -70,7 +70,7 @@ static void on_one_that_is_freed(void) {
 }
 static void long_ago(void) {
   other_operation();
-  for (int round = 0; round < 40; ++round) MPI_Barrier(MPI_COMM_WORLD);
+  for (int round = 0; round < 2000; ++round) MPI_Barrier(MPI_COMM_WORLD);
 }
 static void between_sides(void) {
   MPI_Comm side, between;
@@ -78,6 +78,34 @@ static void between_sides(void) {
   MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, rank == 0 ? 1 : 0, 4, &between);
   MPI_Comm_set_name(between, "sides");
   MPI_Allreduce(&value, values, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, between);
+}
+static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int index = 0; index < *count; ++index) ((int*)inout)[index] += ((int*)in)[index];
+}
+static void multiply(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int index = 0; index < *count; ++index) ((int*)inout)[index] *= ((int*)in)[index];
+}
+static void other_function(void) {
+  MPI_Op own;
+  MPI_Op_create(rank == 0 ? add : multiply, 1, &own);
+  MPI_Allreduce(&value, values, 1, MPI_INT, own, MPI_COMM_WORLD); /* other function */
+  MPI_Op_free(&own);
+}
+static void gather_and_gatherv(void) {
+  const int ones[] = {1, 1, 1}, places[] = {0, 1, 2};
+  if (rank == 0)
+    MPI_Gatherv(&value, 1, MPI_INT, values, ones, places, MPI_INT, 0, MPI_COMM_WORLD);
+  else
+    MPI_Gather(&value, 1, MPI_INT, values, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+static void one_of_three(void) {
+  MPI_Bcast(&value, 1, MPI_INT, rank == 1 ? 1 : 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+static void called_by_none_but_one(void) {
+  if (rank == 0) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD); /* but one */
 }
 static void groups_of_other_order(void) {
   const int orders[2][2] = {{0, 1}, {1, 0}};
@@ -104,6 +132,10 @@ static const struct {
     {"on_one_that_is_freed", on_one_that_is_freed},
     {"long_ago", long_ago},
     {"between_sides", between_sides},
+    {"other_function", other_function},
+    {"gather_and_gatherv", gather_and_gatherv},
+    {"one_of_three", one_of_three},
+    {"called_by_none_but_one", called_by_none_but_one},
     {"groups_of_other_order", groups_of_other_order},
 };
 
