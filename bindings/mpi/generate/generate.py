@@ -219,6 +219,34 @@ def collective_check(row):
     return f"{{{'root' if 'root' in names else '-1'}, {amount}, {operation}}}"
 
 
+def compared_lists(row):
+    """What members send each other in a collective with lists of counts, for the checks; empty: nothing."""
+    base = re.sub("_init$", "", row.name).lower()
+    base = base if base in BASES or base.startswith("neighbor") else base[1:]
+    in_place = "sendbuf == MPI_IN_PLACE"
+    one = "BlockList{{{0}count, {{}}, {0}type}}"
+    many = "BlockList{{0, Numbers({0}counts), {0}type}}"
+    of_types = "BlockList{{0, Numbers({0}counts), MPI_DATATYPE_NULL, {0}types}}"
+    if base.startswith("neighbor"):
+        each = {"allgather": (one, one), "allgatherv": (one, many), "alltoall": (one, one), "alltoallv": (many, many),
+                "alltoallw": (of_types, of_types)}[base.split("_")[1]]
+        return f"compare_edges(channel, {each[0].format('send')}, {each[1].format('recv')})"
+    if base == "allgatherv":
+        own = "BlockList{Numbers(recvcounts)[communicator.rank], {}, recvtype}"
+        return f"compare_lists(channel, Shape::all_to_all, -1, {in_place} ? {own} : {one.format('send')}, {many.format('recv')})"
+    if base in ("alltoallv", "alltoallw"):
+        lists = many if base == "alltoallv" else of_types
+        return f"compare_lists(channel, Shape::all_to_all, -1, {in_place} ? {lists.format('recv')} : {lists.format('send')}, {lists.format('recv')})"
+    if base == "gatherv":
+        return f"compare_lists(channel, Shape::gather, root, {one.format('send')}, {many.format('recv')})"
+    if base == "scatterv":
+        return f"compare_lists(channel, Shape::scatter, root, {many.format('send')}, {one.format('recv')})"
+    if base == "reduce_scatter":
+        return ("compare_lists(channel, Shape::all_to_all, -1, BlockList{0, Numbers(recvcounts), datatype}, "
+                "BlockList{Numbers(recvcounts)[communicator.rank], {}, datatype})")
+    return ""
+
+
 def noted_call(full, row):
     """What the communicator's history keeps of a collective."""
     names = {a.name for a in row.arguments}
@@ -260,8 +288,10 @@ def entry(row, large):
     if row.group in COLLECTIVES:
         said = collective_check(row) if row.group == "collectives" else "{}"
         first, rest = collective_call(row).split("\n", 1)
-        call = (f"{first}\n    const auto roll = [&](const Channel& channel) {{\n      {noted_call(full, row)};\n      if (is_checked) [[unlikely]]\n"
-                f"        call_the_roll(channel, {said});\n    }};\n{rest}")
+        lists = compared_lists(row)
+        compared = f"call_the_roll(channel, {said});" + (f"\n        {lists};" if lists else "")
+        call = (f"{first}\n    const auto roll = [&](const Channel& channel) {{\n      {noted_call(full, row)};\n      if (is_checked) [[unlikely]] {{\n"
+                f"        {compared}\n      }}\n    }};\n{rest}")
     call = ("need_library();\n    " if needs_library(row) else "") + results_needed(row) + before + call + behind
     return (f"int P{full}({arguments}) {{\n  using namespace weft::mpi;\n  enter(\"{full}\", __builtin_return_address(0));\n  try {{\n    {call};\n    return MPI_SUCCESS;\n"
             f"  }} catch (...) {{\n    return {report};\n  }}\n}}\n{weak}\n")
@@ -273,7 +303,7 @@ def entries(group, rows, root):
     if calls.exists():
         lines.append(f"#include \"bindings/mpi/{group}/{group}_calls.hpp\"")
     if group in COLLECTIVES:
-        lines.append("#include \"bindings/mpi/roll_call/roll_call.hpp\"")
+        lines.append("#include \"bindings/mpi/roll_call/blocks.hpp\"")
     lines += ["", "extern \"C\" {", "#pragma GCC visibility push(default)", ""]
     for row in rows:
         lines += [entry(row, large) for large in ([False, True] if row.has_twin else [False])]

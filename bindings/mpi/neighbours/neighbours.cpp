@@ -123,4 +123,17 @@ Task neighbor_alltoallw(Channel channel, const void* sent, Numbers sent_counts, 
                  {false, true, 0, received_counts, received_displacements, nullptr, received_types});
 }
 
+void compare_edges(const Channel& channel, const BlockList& sent, const BlockList& awaited) {
+  const Neighbours neighbours = neighbours_of(channel.communicator);
+  const auto blocks = [](const std::vector<int>& ranks, const std::vector<int>& tags, const BlockList& list) {
+    std::vector<BlockOfMember> all;
+    for (std::size_t edge = 0; edge < ranks.size(); ++edge)
+      if (ranks[edge] != MPI_PROC_NULL)
+        all.push_back({ranks[edge], tags[edge], list.of(static_cast<int>(edge))});
+    return all;
+  };
+  compare_blocks(channel, true, blocks(neighbours.destinations, neighbours.destination_tags, sent),
+                 blocks(neighbours.sources, neighbours.source_tags, awaited));
+}
+
 }  // namespace weft::mpi

@@ -3,6 +3,7 @@
 
 #include "bindings/mpi/collectives/launch.hpp"
 #include "bindings/mpi/objects/numbers.hpp"
+#include "bindings/mpi/roll_call/blocks.hpp"
 
 namespace weft::mpi {
 
@@ -22,5 +23,8 @@ Task neighbor_alltoallv(Channel channel, const void* sent, Numbers sent_counts, 
 Task neighbor_alltoallw(Channel channel, const void* sent, Numbers sent_counts, Numbers sent_displacements,
                         const MPI_Datatype* sent_types, void* received, Numbers received_counts,
                         Numbers received_displacements, const MPI_Datatype* received_types);
+
+/// With the attribute mpi_check: whether what goes along each edge is awaited at its end.
+[[gnu::cold]] void compare_edges(const Channel& channel, const BlockList& sent, const BlockList& awaited);
 
 }  // namespace weft::mpi

@@ -168,6 +168,48 @@ static void count_of_nothing(void) {
   const int sent_counts[2] = {0, rank == 0}, none[2] = {0, 0};
   MPI_Alltoallv(values, sent_counts, none, MPI_INT, values + 32, none, none, MPI_INT, MPI_COMM_WORLD);
 }
+static void add(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int index = 0; index < *count; ++index) ((int*)inout)[index] += ((int*)in)[index];
+}
+static void multiply(void* in, void* inout, int* count, MPI_Datatype* type) {
+  (void)type;
+  for (int index = 0; index < *count; ++index) ((int*)inout)[index] *= ((int*)in)[index];
+}
+static void different_functions(void) {
+  MPI_Op own;
+  MPI_Op_create(rank == 0 ? add : multiply, 1, &own);
+  MPI_Allreduce(values, values + 32, 1, MPI_INT, own, MPI_COMM_WORLD);
+  MPI_Op_free(&own);
+}
+static const int ones[2] = {1, 1}, places[2] = {0, 1};
+static MPI_Datatype own_type(void) { return rank == 0 ? MPI_INT : MPI_FLOAT; }
+static void types_of_lists(void) {
+  MPI_Allgatherv(values, 1, own_type(), values + 32, ones, places, own_type(), MPI_COMM_WORLD);
+}
+static void types_for_all(void) {
+  MPI_Alltoallv(values, ones, places, own_type(), values + 32, ones, places, own_type(), MPI_COMM_WORLD);
+}
+static void types_of_gathering(void) {
+  MPI_Gatherv(values, 1, own_type(), values + 32, ones, places, MPI_INT, 0, MPI_COMM_WORLD);
+}
+static void types_of_scattering(void) {
+  MPI_Scatterv(values, ones, places, MPI_INT, values + 32, 1, own_type(), 0, MPI_COMM_WORLD);
+}
+static void types_of_shares(void) {
+  MPI_Reduce_scatter(values, values + 32, ones, own_type(), MPI_SUM, MPI_COMM_WORLD);
+}
+static void types_of_edges(void) {
+  const int periodic = 1, size = 2;
+  MPI_Comm ring;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
+  MPI_Neighbor_alltoallv(values, ones, places, own_type(), values + 32, ones, places, MPI_INT, ring);
+}
+/* Rank 0 sends nothing to rank 1, which waits for it. */
+static void nothing_is_sent(void) {
+  const int counts[2] = {1, rank == 1};
+  MPI_Alltoallv(values, counts, places, MPI_INT, values + 32, ones, places, MPI_INT, MPI_COMM_WORLD);
+}
 static void leaked_contents(void) {
   MPI_Datatype inner, outer, found;
   int integers[1];
@@ -207,6 +249,14 @@ static const struct {
     {"different_between_sides", different_between_sides},
     {"different_of_neighbours", different_of_neighbours},
     {"count_of_nothing", count_of_nothing},
+    {"different_functions", different_functions},
+    {"types_of_lists", types_of_lists},
+    {"types_for_all", types_for_all},
+    {"types_of_gathering", types_of_gathering},
+    {"types_of_scattering", types_of_scattering},
+    {"types_of_shares", types_of_shares},
+    {"types_of_edges", types_of_edges},
+    {"nothing_is_sent", nothing_is_sent},
     {"leaked_contents", leaked_contents},
 };
 
