@@ -4,6 +4,7 @@
 #include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/explanations/long_wait.hpp"
 #include "bindings/mpi/explanations/sighting_messages.hpp"
+#include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 #include <algorithm>
@@ -43,14 +44,24 @@ void note_member(Sighting& own, int rank) {
   if (at / 64 < own.members.size()) own.members[at / 64] |= std::uint64_t{1} << (at % 64);
 }
 
+/// Whether such a message has come that no receive fits: of the program, or of the communicator's
+/// collectives.
+bool lies_here(const SendUnderWay& send) {
+  ProbedMessage found;
+  for (const std::uint32_t kind : {0U, 1U, 2U, 3U})
+    if (probe(send.from, send.context | kind, send.tag, found)) return true;
+  return false;
+}
+
 }  // namespace
 
 Traffic traffic() {
   const RuntimeCounters counters = world->runtime.counters();
   const SightingCounts own = count_of_sightings();
-  return {counters.active_messages_sent + counters.matched_sent + counters.large_sent - own.sent,
-          counters.active_messages_received + counters.matched_received + counters.large_received - own.arrived,
-          counters.control_sent, counters.control_received};
+  return {
+      counters.active_messages_sent + counters.matched_sent + counters.large_sent - own.sent,
+      counters.active_messages_received + counters.matched_received + counters.large_received - own.arrived,
+      counters.control_sent, counters.control_received};
 }
 
 void describe(const Wait& wait, Sighting& own) {
@@ -76,8 +87,16 @@ void describe(const Wait& wait, Sighting& own) {
   copy_text(own.text, text);
 }
 
-void answer_asked(Sighting& own, const std::array<std::uint64_t, Sighting::kAsked>& asked) {
+void answer(Sighting& own, const Sighting& question) {
+  const auto& asked = question.asked;
   own.asked = asked;
+  visit_sends_under_way([&](const Request& request) {
+    const int to = request.peer >= 0 ? request.communicator->peer(request.peer) : -1;
+    own.sends.add({own_world_rank, to, request.communicator->context, request.tag});
+  });
+  for (std::uint32_t index = 0; index < std::min(question.sends.count, SendsUnderWay::kMost); ++index)
+    if (const SendUnderWay& send = question.sends.sends[index]; send.to == own_world_rank && lies_here(send))
+      own.unreceived |= std::uint64_t{1} << index;
   visit_communicators([&](const Communicator& communicator) {
     for (const int which : {0, 1})
       for (std::size_t index = 0; index < Sighting::kAsked; ++index) {

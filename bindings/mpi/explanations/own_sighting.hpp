@@ -22,7 +22,7 @@ struct Wait {
 [[nodiscard]] Traffic traffic();
 /// Says what the wait is for.
 void describe(const Wait& wait, Sighting& own);
-/// Says how far this rank has come in what it is asked for.
-void answer_asked(Sighting& own, const std::array<std::uint64_t, Sighting::kAsked>& asked);
+/// Says how far this rank has come in what it is asked for, and which messages lie here.
+void answer(Sighting& own, const Sighting& question);
 
 }  // namespace weft::mpi

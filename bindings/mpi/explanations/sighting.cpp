@@ -52,7 +52,8 @@ void describe_collective(std::span<const Sighting> all, std::size_t rank, Reason
     const bool is_in_it = all[other].sequence == own.sequence && all[other].step == own.step;
     if (theirs->steps < own.step) {
       behind.push_back(other);
-    } else if (theirs->steps == own.step && std::string(theirs->last) != own.step_name && *own.step_name != 0) {
+    } else if (theirs->steps == own.step && std::string(theirs->last) != own.step_name &&
+               *own.step_name != 0) {
       if (other_call.empty())
         other_call = "rank " + std::to_string(other) + " calls " + theirs->last +
                      " in its place: all ranks must call the same";
@@ -68,8 +69,7 @@ void describe_collective(std::span<const Sighting> all, std::size_t rank, Reason
     reason.sentence += "; " + named(past) + (past.size() == 1 ? " has" : " have") +
                        " gone on from it: the ranks have passed different counts or roots";
   if (!gone.empty())
-    reason.sentence +=
-        "; " + named(gone) + (gone.size() == 1 ? " has" : " have") + " freed the communicator";
+    reason.sentence += "; " + named(gone) + (gone.size() == 1 ? " has" : " have") + " freed the communicator";
   if (reason.awaited.empty() && behind.empty() && past.empty() && gone.empty())
     reason.sentence += "; all members are in it, and their roots or counts do not fit each other";
   for (const Ranks& more : {behind, past, gone})
@@ -99,7 +99,8 @@ Ranks circle_of(const std::vector<Reason>& reasons) {
       for (const std::size_t next : reasons[reached[index]].awaited) {
         if (next == start) {
           Ranks circle;
-          for (std::size_t rank = reached[index]; rank != start; rank = came_from[rank]) circle.push_back(rank);
+          for (std::size_t rank = reached[index]; rank != start; rank = came_from[rank])
+            circle.push_back(rank);
           circle.push_back(start);
           std::reverse(circle.begin(), circle.end());
           return circle;
@@ -114,7 +115,35 @@ Ranks circle_of(const std::vector<Reason>& reasons) {
 
 }  // namespace
 
-bool is_deadlock(std::span<const Sighting> before, std::span<const Sighting> now) {
+SendsUnderWay sends_of(std::span<const Sighting> all) {
+  SendsUnderWay sends;
+  for (const Sighting& rank : all) {
+    for (std::uint32_t index = 0; index < std::min(rank.sends.count, SendsUnderWay::kMost); ++index)
+      sends.add(rank.sends.sends[index]);
+    if (rank.sends.count > SendsUnderWay::kMost) sends.count = SendsUnderWay::kMost + 1;
+  }
+  return sends;
+}
+
+namespace {
+
+/// Of several messages that only one receive could tell apart, one may be under way while another one lies
+/// there.
+bool are_all_unreceived(const SendsUnderWay& sends, std::span<const Sighting> all) {
+  if (sends.count > SendsUnderWay::kMost) return false;
+  for (std::uint32_t index = 0; index < sends.count; ++index) {
+    const SendUnderWay& send = sends.sends[index];
+    if (std::count(sends.sends.begin(), sends.sends.begin() + sends.count, send) != 1) return false;
+    const auto to = static_cast<std::size_t>(send.to);
+    if (to >= all.size() || (all[to].unreceived >> index & 1) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_deadlock(std::span<const Sighting> before, std::span<const Sighting> now, const Sighting& question) {
+  if (sends_of(now) != question.sends || !are_all_unreceived(question.sends, now)) return false;
   Traffic sum;
   if (before.size() != now.size()) return false;
   for (std::size_t rank = 0; rank < now.size(); ++rank) {

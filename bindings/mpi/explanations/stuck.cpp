@@ -29,7 +29,7 @@ struct State {
   std::mutex mutex;
   std::list<Wait> waits;
   std::uint64_t begun = 0;
-  std::uint64_t told = 0;        // the waits that rank 0 has been told of
+  std::uint64_t told = 0;  // the waits that rank 0 has been told of
   int threads_of_library = 0, attending = 0;
   Sighting question;  // not answered yet
   std::atomic<int> generalised{0};
@@ -59,8 +59,7 @@ bool is_stuck() {
   if (own.waits.empty() || own.generalised.load(std::memory_order_relaxed) != 0) return false;
   if (world->is_for_one_thread && std::this_thread::get_id() == world->main_thread) return true;
   if (world->is_for_one_thread && own.attending != 0) return true;
-  return threads_of_process() - own.threads_of_library - own.attending <=
-         static_cast<int>(own.waits.size());
+  return threads_of_process() - own.threads_of_library - own.attending <= static_cast<int>(own.waits.size());
 }
 
 std::uint64_t number_of_waits() {
@@ -91,10 +90,10 @@ std::array<std::uint64_t, Sighting::kAsked> sequences_of(const std::vector<Sight
 
 void end_round() {
   State& own = state();
-  const bool is_over = is_deadlock(own.before, own.answers);
+  const bool is_over = is_deadlock(own.before, own.answers, own.asks);
   if (is_over)
-    end_job(MPI_ERR_OTHER, "weft-mpi: deadlock: every rank waits, and no message is under way. " +
-                               described(own.answers));
+    end_job(MPI_ERR_OTHER,
+            "weft-mpi: deadlock: every rank waits, and no message is under way. " + described(own.answers));
   bool is_same = own.before.size() == own.answers.size();
   for (std::size_t rank = 0; rank < own.answers.size(); ++rank) {
     is_same = is_same && own.before[rank].waits == own.answers[rank].waits;
@@ -120,11 +119,12 @@ void begin_round() {
   own.missing = own.answers.size();
   for (Sighting& answer : own.answers) answer = {};
   Sighting mine = sighting(Sighting::Kind::answer, own.round);
-  answer_asked(mine, asked);
   Sighting question;
   question.kind = Sighting::Kind::question;
   question.round = own.round;
   question.asked = asked;
+  question.sends = sends_of(own.before);
+  answer(mine, question);
   own.asks = question;
   own.next_asked = 1;
   take_answer(0, mine);
@@ -151,9 +151,9 @@ void look_now() {
   if (!is_stuck()) return;
   const std::uint64_t waits = number_of_waits();
   if (own.question.round != 0) {
-    Sighting answer = sighting(Sighting::Kind::answer, own.question.round);
-    answer_asked(answer, own.question.asked);
-    if (post_sighting(0, answer)) own.question = {};
+    Sighting mine = sighting(Sighting::Kind::answer, own.question.round);
+    answer(mine, own.question);
+    if (post_sighting(0, mine)) own.question = {};
   }
   if (waits != own.told) {
     if (is_first) own.noted[0] = waits;
@@ -223,6 +223,8 @@ void StuckWait::look() noexcept {
   if (lock.owns_lock()) look_now();
 }
 
-bool is_of_deadlocks(std::uint32_t context, int tag) noexcept { return context == kContextOfSightings && tag == kTagOfSightings; }
+bool is_of_deadlocks(std::uint32_t context, int tag) noexcept {
+  return context == kContextOfSightings && tag == kTagOfSightings;
+}
 
 }  // namespace weft::mpi

@@ -289,6 +289,14 @@ int finish_request(MPI_Request& handle, MPI_Status* status) {
   return error;
 }
 
+void visit_sends_under_way(const std::function<void(const Request&)>& visit) {
+  const std::lock_guard lock(all_mutex);
+  for (const Request* const request : all_requests())
+    if (request->kind == Kind::request && request->what == Request::What::send && request->is_active &&
+        request->state.load(std::memory_order_acquire) != Request::kDone && request->communicator != nullptr)
+      visit(*request);
+}
+
 void end_requests() noexcept {
   const std::lock_guard lock(all_mutex);
   for (Request* const request : all_requests()) end_object(*request);

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -125,6 +126,10 @@ extern Request ended_receive_of_no_process;
 /// A line about requests that the program has not ended, or about those under way only; nothing where there
 /// are none.
 [[nodiscard]] std::string leaked_requests(bool with_those_ended);
+
+/// Calls visit(request) for each send of the program or a collective that has not ended; those for which no
+/// peer is known have MPI_PROC_NULL.
+void visit_sends_under_way(const std::function<void(const Request&)>& visit);
 
 /// Handles of those that there are name nothing from here on.
 void end_requests() noexcept;

@@ -113,6 +113,17 @@ static void nothing_for_one(void) {
   MPI_Alltoallv(&value, counts, zeros, MPI_INT, &other, (int[]){1, 1}, zeros, MPI_INT,
                 MPI_COMM_WORLD); /* nothing for one */
 }
+/* Both ranks wait for long, for one message. */
+static void long_transfer(void) {
+  const int elements = 96 << 20;
+  double* const data = calloc(elements, sizeof *data);
+  for (int round = 0; round < 2; ++round)
+    if (rank == 0)
+      MPI_Send(data, elements, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD);
+    else
+      MPI_Recv(data, elements, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  free(data);
+}
 static void computes_meanwhile(void) {
   const struct timespec time = {4, 0};
   if (rank == 0) nanosleep(&time, NULL);
@@ -140,6 +151,7 @@ static const struct {
     {"partition_not_ready", partition_not_ready},
     {"freed_by_one", freed_by_one},
     {"nothing_for_one", nothing_for_one},
+    {"long_transfer", long_transfer},
     {"computes_meanwhile", computes_meanwhile},
 };
 
