@@ -15,6 +15,8 @@ namespace weft::mpi {
 namespace {
 
 static_assert(sizeof(Signature) == kHeaderBytes);
+/// In the number of runs, of a message in ready mode.
+constexpr std::uint64_t kReady = std::uint64_t{1} << 32;
 
 /// The buffers that are in use and lie in memory as one block.
 struct BuffersInUse {
@@ -120,6 +122,13 @@ std::byte* with_header(const void* buffer, MPI_Count count, const Datatype& type
   return bytes;
 }
 
+void mark_ready(std::byte* message) noexcept {
+  Signature signature;
+  std::memcpy(&signature, message, sizeof signature);
+  signature.used |= kReady;
+  std::memcpy(message, &signature, sizeof signature);
+}
+
 std::byte* room_with_header(MPI_Count bytes) {
   return allocate_block(bytes + static_cast<MPI_Count>(kHeaderBytes));
 }
@@ -133,6 +142,13 @@ void unpack_checked(CheckedMessage& message, const Communicator& communicator, c
                      source, tag);
   Signature sent;
   std::memcpy(&sent, arrived, sizeof sent);
+  const bool is_ready = (sent.used & kReady) != 0;
+  sent.used &= ~kReady;
+  if (is_ready && message.has_come_before)
+    end_with_finding(message.site, &communicator, MPI_ERR_OTHER,
+                     "the message from rank %d with tag %d was sent in ready mode (MPI_Rsend) before this "
+                     "receive was posted; it must be posted first",
+                     source, tag);
   const std::string wrong = mismatch(sent, signature_of(*message.type, message.count));
   if (!wrong.empty())
     end_with_finding(message.site, &communicator, MPI_ERR_TYPE,

@@ -18,6 +18,7 @@ struct CheckedMessage {
   CallSite site;
   bool is_under_way = false;  // a buffer is in use
   bool is_receive = false;
+  bool has_come_before = false;  // a receive whose message lay there when it was posted
   const void* buffer = nullptr;
   MPI_Count count = 0;
   Datatype* type = nullptr;  // retained while the buffer is in use
@@ -40,10 +41,13 @@ void end_use(CheckedMessage& message, const Communicator& communicator);
 
 /// The bytes of a message as it travels: a header, and the elements behind it. Freed by free_block().
 [[nodiscard]] std::byte* with_header(const void* buffer, MPI_Count count, const Datatype& type);
+/// One that needs a receive which is posted already (MPI_Rsend).
+void mark_ready(std::byte* message) noexcept;
 /// Room for one. Freed by free_block().
 [[nodiscard]] std::byte* room_with_header(MPI_Count bytes);
 /// Puts the elements of one that has arrived, of `bytes` bytes with its header, to the buffer. Ends the job
-/// where the program has changed the buffer, or the datatypes of sender and receiver do not fit.
+/// where the program has changed the buffer, the message needed this receive before, or the datatypes of
+/// sender and receiver do not fit.
 void unpack_checked(CheckedMessage& message, const Communicator& communicator, const std::byte* arrived,
                     MPI_Count bytes, int source, int tag);
 

@@ -92,6 +92,7 @@ bool post_payload(Request& request, int peer, int tag, std::uint32_t context, co
                                                        Datatype& type, int peer, int tag,
                                                        std::uint32_t context, SendMode mode) {
   const Bytes whole = start_checked(request, buffer, count, type);
+  if (mode == SendMode::ready) mark_ready(request.staging);
   if (!post_payload(request, peer, tag, context, whole, mode)) return false;
   free_block(std::exchange(request.staging, nullptr));
   return true;
@@ -100,8 +101,10 @@ bool post_payload(Request& request, int peer, int tag, std::uint32_t context, co
 [[gnu::cold, gnu::noinline]] void post_checked_buffer(Request& request, void* buffer, MPI_Count count,
                                                       Datatype& type, int source, int tag,
                                                       std::uint32_t context, ReceiveHandle* handle) {
-  post_receive(source, context, tag, start_checked(request, buffer, count, type), request_signals(), &request,
-               handle);
+  const std::span<std::byte> whole = start_checked(request, buffer, count, type);
+  ProbedMessage found;
+  request.checked->has_come_before = probe(source, context, tag, found);
+  post_receive(source, context, tag, whole, request_signals(), &request, handle);
 }
 
 }  // namespace

@@ -171,6 +171,14 @@ class WrongPrograms(unittest.TestCase):
                                 text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_DEADLOCK": "1"})
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_who_waits_for_a_long_message_is_in_no_deadlock(self):
+        for network, way in (("shm", "read"), ("tcp", "auto")):
+            with self.subTest(network):
+                result = subprocess.run([BIN / "weft", "run", "-n", "2", "--", Path(self.folder.name) / "deadlocks", "long_transfer"], capture_output=True,
+                                        text=True, timeout=HANG_GUARD, check=False,
+                                        env={**os.environ, "WEFT_MPI_DEADLOCK": "0.01", "WEFT_NETWORK": network, "WEFT_RENDEZVOUS": way})
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_deadlocks_are_not_looked_for_where_the_attribute_says_so(self):
         result = subprocess.run([BIN / "weft", "run", "-n", "2", "--timeout", "5", "--", Path(self.folder.name) / "deadlocks", "each_receives_first"],
                                 capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_DEADLOCK": "0"})
@@ -257,6 +265,11 @@ class WrongPrograms(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_says(result.stderr, r"rank 0: the program has ended: 1 info object was never freed; the first was made by MPI_Info_create at "
                          rf"{line_of('checked.c', 'first info object')}", r"the program has ended: 1 error handler was never freed; the first was made by")
+
+    def test_a_ready_send_without_a_receive_is_found_by_the_checks(self):
+        self.assert_says(self.run_to_end("checked", "ready_too_early", 2, WEFT_MPI_CHECK="1"),
+                         rf"rank 1: MPI_Recv at {line_of('checked.c', 'too late')} on MPI_COMM_WORLD: the message from rank 0 with tag 5 was sent in ready mode "
+                         r"\(MPI_Rsend\) before this receive was posted")
 
     def test_lists_of_counts_are_compared_by_the_checks(self):
         for name, call, on in (("types_of_lists", "MPI_Allgatherv", "MPI_COMM_WORLD"), ("types_for_all", "MPI_Alltoallv", "MPI_COMM_WORLD"),
@@ -423,6 +436,8 @@ class WrongPrograms(unittest.TestCase):
 
     def test_a_right_program_is_not_blamed(self):
         for program, *name in (("deadlocks",), ("checked",), ("checked", "freed_behind_finalize"), ("arguments",), ("unnoticed",), ("usual",), ("usual", "wait_for_one_not_started")):
+
+        for program, *name in (("deadlocks",), ("checked",), ("arguments",), ("unnoticed",), ("usual",), ("usual", "wait_for_one_not_started"), ("checked", "ready_in_time")):
             result = subprocess.run([BIN / "weft", "run", "-n", "2", "--explain", "60", "--", Path(self.folder.name) / program, *name],
                                     capture_output=True, text=True, timeout=HANG_GUARD, check=False, env={**os.environ, "WEFT_MPI_CHECK": "1"})
             self.assertEqual((result.returncode, result.stderr), (0, ""))

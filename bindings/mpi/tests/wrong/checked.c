@@ -210,6 +210,17 @@ static void nothing_is_sent(void) {
   const int counts[2] = {1, rank == 1};
   MPI_Alltoallv(values, counts, places, MPI_INT, values + 32, ones, places, MPI_INT, MPI_COMM_WORLD);
 }
+static void ready_too_early(void) {
+  if (rank == 0) MPI_Rsend(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* too late */
+}
+static void ready_in_time(void) {
+  if (rank == 1) MPI_Irecv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &request);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) MPI_Rsend(&value, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+  if (rank == 1) MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 static void leaked_contents(void) {
   MPI_Datatype inner, outer, found;
   int integers[1];
@@ -257,6 +268,8 @@ static const struct {
     {"types_of_shares", types_of_shares},
     {"types_of_edges", types_of_edges},
     {"nothing_is_sent", nothing_is_sent},
+    {"ready_too_early", ready_too_early},
+    {"ready_in_time", ready_in_time},
     {"leaked_contents", leaked_contents},
 };
 
