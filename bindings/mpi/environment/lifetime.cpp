@@ -2,8 +2,8 @@
 
 #include "bindings/mpi/communicators/communicator.hpp"
 #include "bindings/mpi/communicators/known.hpp"
+#include "bindings/mpi/deadlocks/stuck.hpp"
 #include "bindings/mpi/environment/left_behind.hpp"
-#include "bindings/mpi/explanations/stuck.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"

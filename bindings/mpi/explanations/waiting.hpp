@@ -5,6 +5,7 @@
 #include "bindings/mpi/objects/current_call.hpp"
 #include "bindings/mpi/transport/world.hpp"
 
+#include <atomic>
 #include <cstdint>
 
 namespace weft::mpi {
@@ -26,8 +27,11 @@ extern bool waits_are_explained;
 [[gnu::cold]] void wait_explained(bool (*holds)(const void*) noexcept, const void* context,
                                   Completion* completion, const WaitPurpose& purpose) noexcept;
 
-/// Waits that last longer, in nanoseconds, may be for ever (explanations/stuck.hpp); 0: nobody looks.
+/// Waits that last longer, in nanoseconds, may be for ever (deadlocks/stuck.hpp); 0: nobody looks.
 extern std::int64_t patience_ns;
+
+/// Generalised requests that the program has not completed, which it may do while all ranks wait.
+inline std::atomic<int> generalised_requests{0};
 
 /// Waits until the condition holds, or no longer than that. Returns whether it has held.
 bool wait_patiently(bool (*holds)(const void*) noexcept, const void* context,

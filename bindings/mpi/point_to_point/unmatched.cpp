@@ -3,7 +3,7 @@
 #include "bindings/mpi/check/checked_message.hpp"
 #include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/communicators/known.hpp"
-#include "bindings/mpi/explanations/stuck.hpp"
+#include "bindings/mpi/deadlocks/stuck.hpp"
 #include "bindings/mpi/roll_call/histories.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 

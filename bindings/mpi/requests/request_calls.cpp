@@ -1,6 +1,6 @@
 // Requests one by one: freeing, cancelling, starting; generalised requests; and what statuses tell.
 #include "bindings/mpi/datatypes/pack.hpp"
-#include "bindings/mpi/explanations/stuck.hpp"
+#include "bindings/mpi/explanations/waiting.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/requests/requests_calls.hpp"
 #include "bindings/mpi/requests/start.hpp"
@@ -109,14 +109,14 @@ void grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_functi
   request->work = work;
   request->status = empty_status();
   *handle = handle_of<MPI_Request>(request);
-  note_generalised_request(1);
+  generalised_requests.fetch_add(1, std::memory_order_relaxed);
 }
 void grequest_complete(MPI_Request handle) {
   Request& request = needed(handle);
   if (request.work == nullptr || request.tag != -1)
     fail(MPI_ERR_REQUEST, "the request is none of MPI_Grequest_start");
   if (request.is_done()) fail(MPI_ERR_REQUEST, "the generalised request is complete already");
-  note_generalised_request(-1);
+  generalised_requests.fetch_sub(1, std::memory_order_relaxed);
   request_signals().complete(request);
 }
 

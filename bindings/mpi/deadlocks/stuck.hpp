@@ -19,9 +19,6 @@ void close_deadlocks() noexcept;
 /// How many threads this process has.
 [[nodiscard]] int threads_of_process();
 
-/// Generalised requests that the program has not completed, which it may do while all its ranks wait.
-void note_generalised_request(int change) noexcept;
-
 /// A thread has waited for long, until this object is destroyed.
 class StuckWait {
  public:

@@ -1,4 +1,4 @@
-#include "bindings/mpi/explanations/sighting_messages.hpp"
+#include "bindings/mpi/deadlocks/sighting_messages.hpp"
 
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"
@@ -27,12 +27,12 @@ struct Outgoing final : RequestOwner {
     Request* const request = take_request(*communicator_world);
     request->what = Request::What::send;
     request->owner = own.get();
-    const Status status =
-        world->endpoint.post_send(rank, key_of(kContextOfSightings, kTagOfSightings), std::as_bytes(std::span(&own->message, 1)),
-                                  {.completion = &request_signals(),
-                                   .user_data = request,
-                                   .engine = kEngine,
-                                   .may_complete_now = true});
+    const Status status = world->endpoint.post_send(rank, key_of(kContextOfSightings, kTagOfSightings),
+                                                    std::as_bytes(std::span(&own->message, 1)),
+                                                    {.completion = &request_signals(),
+                                                     .user_data = request,
+                                                     .engine = kEngine,
+                                                     .may_complete_now = true});
     if (status.is_posted())
       static_cast<void>(own.release());
     else

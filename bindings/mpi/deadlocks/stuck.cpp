@@ -1,13 +1,12 @@
-#include "bindings/mpi/explanations/stuck.hpp"
+#include "bindings/mpi/deadlocks/stuck.hpp"
 
 #include "bindings/mpi/communicators/report.hpp"
-#include "bindings/mpi/explanations/own_sighting.hpp"
-#include "bindings/mpi/explanations/sighting.hpp"
-#include "bindings/mpi/explanations/sighting_messages.hpp"
+#include "bindings/mpi/deadlocks/own_sighting.hpp"
+#include "bindings/mpi/deadlocks/sighting.hpp"
+#include "bindings/mpi/deadlocks/sighting_messages.hpp"
 #include "bindings/mpi/transport/world.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -24,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kBetweenLooks = 50'000'000, kFirstPause = 200'000'000, kLongestPause = 10'000'000'000;
 
-/// What this rank knows. Under the mutex, but for the counts.
+/// What this rank knows. Under the mutex.
 struct State {
   std::mutex mutex;
   std::list<Wait> waits;
@@ -32,7 +31,6 @@ struct State {
   std::uint64_t told = 0;  // the waits that rank 0 has been told of
   int threads_of_library = 0, attending = 0;
   Sighting question;  // not answered yet
-  std::atomic<int> generalised{0};
   // Of rank 0: by rank, the waits that it has told of; and the answers of this round and the one before.
   std::vector<std::uint64_t> noted;
   std::vector<Sighting> answers, before;
@@ -56,7 +54,7 @@ std::int64_t now_ns() noexcept {
 /// Whether nothing but messages of MPI can end what this process waits for. Under the mutex.
 bool is_stuck() {
   State& own = state();
-  if (own.waits.empty() || own.generalised.load(std::memory_order_relaxed) != 0) return false;
+  if (own.waits.empty() || generalised_requests.load(std::memory_order_relaxed) != 0) return false;
   if (world->is_for_one_thread && std::this_thread::get_id() == world->main_thread) return true;
   if (world->is_for_one_thread && own.attending != 0) return true;
   return threads_of_process() - own.threads_of_library - own.attending <= static_cast<int>(own.waits.size());
@@ -190,10 +188,6 @@ void open_deadlocks(int threads_before) {
 }
 
 void close_deadlocks() noexcept { patience_ns = 0; }
-
-void note_generalised_request(int change) noexcept {
-  state().generalised.fetch_add(change, std::memory_order_relaxed);
-}
 
 StuckWait::StuckWait(const WaitPurpose& purpose, bool is_for_all, int own_threads)
     : own_threads_(own_threads) {

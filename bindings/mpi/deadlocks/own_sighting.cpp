@@ -1,9 +1,9 @@
-#include "bindings/mpi/explanations/own_sighting.hpp"
+#include "bindings/mpi/deadlocks/own_sighting.hpp"
 
 #include "bindings/mpi/callers/place.hpp"
 #include "bindings/mpi/communicators/known.hpp"
+#include "bindings/mpi/deadlocks/sighting_messages.hpp"
 #include "bindings/mpi/explanations/long_wait.hpp"
-#include "bindings/mpi/explanations/sighting_messages.hpp"
 #include "bindings/mpi/requests/request.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 

@@ -1,7 +1,7 @@
 // What this rank says of a wait.
 #pragma once
 
-#include "bindings/mpi/explanations/sighting.hpp"
+#include "bindings/mpi/deadlocks/sighting.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
 
 namespace weft::mpi {

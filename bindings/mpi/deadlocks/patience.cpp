@@ -1,5 +1,5 @@
 // Waits that look at the time, and what is done where they last.
-#include "bindings/mpi/explanations/stuck.hpp"
+#include "bindings/mpi/deadlocks/stuck.hpp"
 #include "bindings/mpi/explanations/waiting.hpp"
 
 #include <weft/progress_thread.hpp>

@@ -1,7 +1,7 @@
 // How sightings travel: in the context of collectives of MPI_COMM_WORLD, whose own tags are lower.
 #pragma once
 
-#include "bindings/mpi/explanations/sighting.hpp"
+#include "bindings/mpi/deadlocks/sighting.hpp"
 
 namespace weft::mpi {
 

@@ -1,4 +1,4 @@
-#include "bindings/mpi/explanations/sighting.hpp"
+#include "bindings/mpi/deadlocks/sighting.hpp"
 
 #include <algorithm>
 #include <vector>
