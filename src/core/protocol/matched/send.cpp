@@ -32,9 +32,9 @@ Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options
 }  // namespace
 
 bool MatchedSender::goes_without_packet(int peer, std::size_t size) const noexcept {
-  const std::size_t whole = size + sizeof(MatchTrailer);
-  return whole <= std::max(context_.limits_to(peer).inline_bytes, network::kSmallestSend) &&
-         whole <= kLargestInline;
+  // A length that is none, -1, shall not become a short one with the trailer.
+  const std::size_t most = std::max(context_.limits_to(peer).inline_bytes, network::kSmallestSend);
+  return size <= std::min(most, kLargestInline) - sizeof(MatchTrailer);
 }
 
 Status MatchedSender::attempt(int peer, std::uint64_t tag, const SendPayload& payload,

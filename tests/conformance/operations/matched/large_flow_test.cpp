@@ -194,6 +194,15 @@ TEST_P(LargeFlow, what_no_memory_of_the_host_holds_is_refused) {
   }
   EXPECT_EQ(ranks_.runtime(0).counters().refused_messages, 2U);
   EXPECT_FALSE(queue_.ready());
+  // Lengths that are none, -1 among them, do not become short ones with what travels behind the payload.
+  for (const std::size_t length : {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2}) {
+    Recorder sent;
+    ASSERT_TRUE(ranks_.endpoint(1)
+                    .post_send(0, 8, Bytes{&byte, length}, {.completion = &sent, .may_retry = false})
+                    .is_accepted());
+    ASSERT_TRUE(ranks_.progress_until([&] { return !sent.messages.empty(); })) << length;
+    EXPECT_EQ(sent.messages[0].outcome(), Outcome::refused);
+  }
   // A receive has its buffer.
   std::vector<std::byte> room(200'000);
   const auto bytes = payload(room.size(), 9);
