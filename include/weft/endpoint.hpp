@@ -49,7 +49,7 @@ struct EndpointCalls {
   WEFT_API static Outcome send_am(DeviceState& device, int peer, RemoteCompletion remote, Bytes bytes,
                                   const ActiveMessageOptions& options, const std::source_location& where);
   WEFT_API static std::size_t progress(DeviceState& device) noexcept;
-  WEFT_API static void wait(DeviceState& device, const WaitCondition& condition) noexcept;
+  WEFT_API static bool wait(DeviceState& device, const WaitCondition& condition) noexcept;
   /// wait() for at most `timeout`. Returns true when the condition holds.
   WEFT_API static bool wait_for(DeviceState& device, const WaitCondition& condition,
                                 Timeout timeout) noexcept;
@@ -231,12 +231,10 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
     return wait_for_condition(condition_of_call(condition, {"a condition", where}), timeout);
   }
 
-  /// Progresses until `condition` holds; with a timeout other than 0 at most so long. Returns whether it has
-  /// held. For layers that describe their waits (detail::WaitDescription).
+  /// Progresses until `condition` holds; with a timeout other than 0 at most so long, and no longer than its
+  /// patience. Returns whether it has held. For layers that describe their waits (detail::WaitDescription).
   bool wait_condition(const detail::WaitCondition& condition, Timeout timeout = {}) noexcept {
-    if (timeout.count() != 0) return wait_for_condition(condition, timeout);
-    wait_for_condition(condition);
-    return true;
+    return timeout.count() != 0 ? wait_for_condition(condition, timeout) : wait_for_condition(condition);
   }
 
   /// Device::drained() of the device that the endpoint is bound to.
@@ -267,9 +265,9 @@ class BasicEndpoint : public MatchedOperations<BasicEndpoint<Locking>, Locking>,
       : path_(&detail::path_of(*device)), device_(std::move(device)) {
     Calls::open(*device_);
   }
-  void wait_for_condition(const detail::WaitCondition& condition) noexcept {
+  bool wait_for_condition(const detail::WaitCondition& condition) noexcept {
     const detail::EndpointEntry<Locking> entry(*device_, "wait");
-    Calls::wait(*device_, condition);
+    return Calls::wait(*device_, condition);
   }
   bool wait_for_condition(const detail::WaitCondition& condition, Timeout timeout) noexcept {
     const detail::EndpointEntry<Locking> entry(*device_, "wait_for");

@@ -50,8 +50,8 @@ std::size_t EndpointCalls<Locking>::progress(DeviceState& device) noexcept {
   return device.poll();
 }
 template <class Locking>
-void EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
-  static_cast<void>(device.waits().wait(condition));
+bool EndpointCalls<Locking>::wait(DeviceState& device, const WaitCondition& condition) noexcept {
+  return device.waits().wait(condition);
 }
 template <class Locking>
 bool EndpointCalls<Locking>::wait_for(DeviceState& device, const WaitCondition& condition,

@@ -35,6 +35,9 @@ struct WaitCondition {
   WaitDescription description{};
   /// The time at which the wait ends even if the condition does not hold, in nanoseconds of the steady clock.
   std::int64_t until = std::numeric_limits<std::int64_t>::max();
+  /// The wait also ends so many nanoseconds after its thread has first gone to sleep; 0: it does not. Nobody
+  /// looks at it before.
+  std::int64_t patience_ns = 0;
 };
 
 /// Returns the spin budget: how many empty polls the calling thread should make before it waits; few when

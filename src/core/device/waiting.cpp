@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace weft::detail {
 
@@ -146,12 +147,14 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
   const std::int64_t traced_since = protocols_.context.tracer != nullptr ? base::now_ns() : 0;
   Spin spin(spin_ns_, core_share());
   std::uint32_t yields = 0;
+  std::int64_t until = condition.until;
+  bool has_slept = false;
   if (yields_first) spin.give_way();
   // The condition may take what it finds, a message out of a queue: it is never evaluated again once it has
   // held.
   bool holds = false;
   while (!holds && !(holds = condition.holds(condition.context))) {
-    if (condition.until != core::Deadlines::kNever && base::now_ns() >= condition.until) break;
+    if (until != core::Deadlines::kNever && base::now_ns() >= until) break;
     if (device_.progress() != 0) {
       spin.restart();
       yields = 0;
@@ -162,6 +165,8 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
       if (spin.counts()) ++yields;
       spin.give_way();
     } else {
+      if (condition.patience_ns != 0 && !std::exchange(has_slept, true))
+        until = std::min(until, base::now_ns() + condition.patience_ns);
       explained.enter(core::SignalScope::is_inside(protocols_.ends));
       const std::uint32_t bits = 1U << (concurrent::thread_number() % 32);
       const std::uint32_t token = port_->park_token();
@@ -179,7 +184,7 @@ bool DeviceWaits::wait(const WaitCondition& condition) noexcept {
       holds = condition.holds(condition.context);
       if (holds) continue;
       std::chrono::nanoseconds limit = working ? std::chrono::nanoseconds(kSleepWithWork) : park_;
-      if (const std::int64_t next = std::min(condition.until, protocols_.deadlines.next_time());
+      if (const std::int64_t next = std::min(until, protocols_.deadlines.next_time());
           next != core::Deadlines::kNever || protocols_.deadlines.has_changed()) {
         const std::int64_t left = protocols_.deadlines.has_changed() ? 0 : next - base::now_ns();
         if (left <= 0) continue;

@@ -171,5 +171,20 @@ TEST_P(SleepingThreads, that_make_progress_for_others_wake_for_each_message) {
   expect_no_sleep_timed_out(ranks.runtime(1));
 }
 
+TEST(PatientWaits, end_when_their_thread_has_slept_for_so_long) {
+  Ranks<Endpoint> ranks(1, sleeping());
+  int asked = 0;
+  detail::WaitCondition condition{[](const void* object) noexcept {
+                                    ++*static_cast<int*>(const_cast<void*>(object));
+                                    return false;
+                                  },
+                                  &asked, nullptr};
+  condition.patience_ns = 1'000'000;
+  EXPECT_FALSE(ranks.endpoint(0).wait_condition(condition)) << "and not after half a minute";
+  EXPECT_GT(asked, 1);
+  condition.holds = [](const void*) noexcept { return true; };
+  EXPECT_TRUE(ranks.endpoint(0).wait_condition(condition));
+}
+
 }  // namespace
 }  // namespace weft
