@@ -61,7 +61,7 @@ Traffic traffic() {
   return {
       counters.active_messages_sent + counters.matched_sent + counters.large_sent - own.sent,
       counters.active_messages_received + counters.matched_received + counters.large_received - own.arrived,
-      counters.control_sent, counters.control_received};
+      counters.control_sent, counters.control_received, counters.large_arriving_now};
 }
 
 void describe(const Wait& wait, Sighting& own) {

@@ -16,29 +16,6 @@ std::int64_t patience_ns = 0;
 
 namespace {
 
-/// A condition that also holds when it has been asked for for so long.
-struct Patience {
-  bool (*holds)(const void*) noexcept;
-  const void* context;
-  mutable std::uint32_t asked = 0;
-  mutable std::int64_t since = 0;
-  mutable bool is_over = false;
-
-  /// How often it is asked for before the time is looked at: a wait that parks asks a few times in a
-  /// twentieth of a second.
-  static constexpr std::uint32_t kAsksForTime = 16;
-  static bool holds_or_is_over(const void* object) noexcept {
-    const auto& own = *static_cast<const Patience*>(object);
-    if (own.holds(own.context)) return true;
-    if (++own.asked % kAsksForTime != 0) [[likely]]
-      return false;
-    const std::int64_t now = std::chrono::steady_clock::now().time_since_epoch().count();
-    if (own.since == 0) own.since = now;
-    own.is_over = now - own.since >= patience_ns;
-    return own.is_over;
-  }
-};
-
 /// Looks while all ranks are waited for. Meanwhile the waiting thread takes no messages.
 class Attendant {
  public:
@@ -80,14 +57,11 @@ class Attendant {
 
 bool wait_patiently(bool (*holds)(const void*) noexcept, const void* context,
                     Completion* completion) noexcept {
-  const detail::WaitPlace place{current_call, {}, -1, false, false};
-  if (patience_ns == 0) {
-    world->endpoint.wait_condition({holds, context, completion, place});
-    return true;
-  }
-  const Patience patience{holds, context};
-  world->endpoint.wait_condition({Patience::holds_or_is_over, &patience, completion, place});
-  return !patience.is_over;
+  return world->endpoint.wait_condition({.holds = holds,
+                                         .context = context,
+                                         .completion = completion,
+                                         .description = {current_call, {}, -1, false, false},
+                                         .patience_ns = patience_ns});
 }
 
 void wait_stuck(bool (*holds)(const void*) noexcept, const void* context, Completion* completion,

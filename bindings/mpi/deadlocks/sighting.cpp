@@ -144,16 +144,17 @@ bool are_all_unreceived(const SendsUnderWay& sends, std::span<const Sighting> al
 
 bool is_deadlock(std::span<const Sighting> before, std::span<const Sighting> now, const Sighting& question) {
   if (sends_of(now) != question.sends || !are_all_unreceived(question.sends, now)) return false;
-  Traffic sum;
   if (before.size() != now.size()) return false;
+  Traffic sum;
   for (std::size_t rank = 0; rank < now.size(); ++rank) {
     if (now[rank].waits != before[rank].waits || now[rank].traffic != before[rank].traffic) return false;
     sum.sent += now[rank].traffic.sent;
     sum.arrived += now[rank].traffic.arrived;
     sum.control_sent += now[rank].traffic.control_sent;
     sum.control_arrived += now[rank].traffic.control_arrived;
+    sum.arriving += now[rank].traffic.arriving;
   }
-  return sum.sent == sum.arrived && sum.control_sent == sum.control_arrived;
+  return sum.arriving == 0 && sum.sent == sum.arrived && sum.control_sent == sum.control_arrived;
 }
 
 std::string described(std::span<const Sighting> all) {

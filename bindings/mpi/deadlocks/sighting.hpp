@@ -12,6 +12,7 @@ namespace weft::mpi {
 /// ranks are equal, none is under way.
 struct Traffic {
   std::uint64_t sent = 0, arrived = 0, control_sent = 0, control_arrived = 0;
+  std::uint64_t arriving = 0;  // long ones whose payload is on its way to the rank
   bool operator==(const Traffic&) const = default;
 };
 

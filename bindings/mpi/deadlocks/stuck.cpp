@@ -55,8 +55,7 @@ std::int64_t now_ns() noexcept {
 bool is_stuck() {
   State& own = state();
   if (own.waits.empty() || generalised_requests.load(std::memory_order_relaxed) != 0) return false;
-  if (world->is_for_one_thread && std::this_thread::get_id() == world->main_thread) return true;
-  if (world->is_for_one_thread && own.attending != 0) return true;
+  // Whatever level of threads the program has asked for: others that compute may call MPI, too.
   return threads_of_process() - own.threads_of_library - own.attending <= static_cast<int>(own.waits.size());
 }
 
@@ -184,8 +183,7 @@ void open_deadlocks(int threads_before) {
   own.answers.assign(ranks, {});
   own.before.clear();
   const std::string limit = world->runtime.attribute("mpi_deadlock");
-  // Looking at the time costs some instructions in each wait; a job of one rank waits for itself alone.
-  patience_ns = ranks > 1 ? static_cast<std::int64_t>(std::strtod(limit.c_str(), nullptr) * 1e9) : 0;
+  patience_ns = static_cast<std::int64_t>(std::strtod(limit.c_str(), nullptr) * 1e9);
 }
 
 void close_deadlocks() noexcept { patience_ns = 0; }
