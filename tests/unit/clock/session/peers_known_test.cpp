@@ -48,7 +48,7 @@ TEST_F(PeersKnown, with_records_of_another_form_end_the_job) {
   expect_refused(as_it_is, "double: device 1 of rank 2 published an address that is cut off", 1);
   expect_refused([](DeviceRecord& record) { ++record.address_bytes; }, "an address that is cut off");
   expect_refused([](DeviceRecord& record) { record.version = 3; },
-                 "speaks version 3, this build needs 8: all ranks must use the same version of weft");
+                 "speaks version 3, this build needs 9: all ranks must use the same version of weft");
   expect_refused([](DeviceRecord& record) { record.provider.fill('x'); },
                  "uses the provider \"x{63}\", this rank \"hand\": set nothing to the same on all ranks");
   expect_refused([](DeviceRecord& record) { record.message_bytes = 5; },
