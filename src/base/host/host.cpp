@@ -2,6 +2,8 @@
 
 #include "base/host/own_threads.hpp"
 
+#include <weft/binding/own_threads.hpp>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,11 +17,11 @@ namespace weft::base {
 
 namespace {
 
-constinit std::atomic<int> own_threads{0};
+constinit std::atomic<int> counted_threads{0};
 
 }  // namespace
 
-void count_own_thread(int change) noexcept { own_threads.fetch_add(change, std::memory_order_relaxed); }
+void count_own_thread(int change) noexcept { counted_threads.fetch_add(change, std::memory_order_relaxed); }
 
 std::uint64_t read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
@@ -39,7 +41,7 @@ bool is_only_thread() noexcept {
 #else
   constexpr nlink_t kOfTheSanitizer = 0;
 #endif
-  const auto own = static_cast<nlink_t>(own_threads.load(std::memory_order_relaxed));
+  const auto own = static_cast<nlink_t>(counted_threads.load(std::memory_order_relaxed));
   struct stat threads {};
   return ::stat("/proc/self/task", &threads) == 0 && threads.st_nlink <= kOfOneThread + kOfTheSanitizer + own;
 }
@@ -61,3 +63,9 @@ bool has_own_proc() {
 }
 
 }  // namespace weft::base
+
+namespace weft {
+
+int own_threads() noexcept { return base::counted_threads.load(std::memory_order_relaxed); }
+
+}  // namespace weft

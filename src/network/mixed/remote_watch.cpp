@@ -1,5 +1,6 @@
 #include "network/mixed/remote_watch.hpp"
 
+#include "base/host/own_threads.hpp"
 #include "base/signals_blocked.hpp"
 
 #include <poll.h>
@@ -17,6 +18,7 @@ RemoteWatch::~RemoteWatch() {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(stop_event_, &one, sizeof one);
     thread_.join();
+    base::count_own_thread(-1);
   }
   if (stop_event_ >= 0) ::close(stop_event_);
 }
@@ -41,6 +43,7 @@ bool RemoteWatch::start(int descriptor) noexcept {
         const base::SignalsBlocked inherited;
         thread_ = std::thread([this, descriptor] { run(descriptor); });
       }
+      base::count_own_thread(1);
       state_.store(State::armed, std::memory_order_release);
       state_.notify_one();
       return true;
