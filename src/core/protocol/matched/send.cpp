@@ -32,7 +32,7 @@ Outgoing matched_message(int peer, std::uint64_t tag, const SendOptions& options
 }  // namespace
 
 bool MatchedSender::goes_without_packet(int peer, std::size_t size) const noexcept {
-  // A length that is none, -1, shall not become a short one with the trailer.
+  // Not their sum: with the trailer, a length of -1 would be a short one.
   const std::size_t most = std::max(context_.limits_to(peer).inline_bytes, network::kSmallestSend);
   return size <= std::min(most, kLargestInline) - sizeof(MatchTrailer);
 }

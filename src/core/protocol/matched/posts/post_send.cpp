@@ -80,6 +80,8 @@ template <class Locking, bool kInOrder>
 [[gnu::noinline]] bool SendPosts::try_post_multi_slot_slow(std::uint64_t peer_and_device, std::uint64_t tag,
                                                            const std::byte* data, std::size_t size,
                                                            std::uint64_t trailer) noexcept {
+  if (size > kLargestMessage) [[unlikely]]  // with the trailer, a length of -1 would be a short one
+    return false;
   const auto device = static_cast<std::uint8_t>(peer_and_device >> 32);
   SendLane* const lane =
       posts_.path.lane(static_cast<int>(peer_and_device), device, column_of_send<Locking, kInOrder>());
