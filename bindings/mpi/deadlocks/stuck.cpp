@@ -6,6 +6,8 @@
 #include "bindings/mpi/deadlocks/sighting_messages.hpp"
 #include "bindings/mpi/transport/world.hpp"
 
+#include <weft/binding/own_threads.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -56,7 +58,8 @@ bool is_stuck() {
   State& own = state();
   if (own.waits.empty() || generalised_requests.load(std::memory_order_relaxed) != 0) return false;
   // Whatever level of threads the program has asked for: others that compute may call MPI, too.
-  return threads_of_process() - own.threads_of_library - own.attending <= static_cast<int>(own.waits.size());
+  const int others = threads_of_process() - own_threads() - own.threads_of_library - own.attending;
+  return others <= static_cast<int>(own.waits.size());
 }
 
 std::uint64_t number_of_waits() {
@@ -177,7 +180,7 @@ int threads_of_process() {
 void open_deadlocks(int threads_before) {
   State& own = state();
   const std::lock_guard lock(own.mutex);
-  own.threads_of_library = threads_of_process() - threads_before;
+  own.threads_of_library = threads_of_process() - own_threads() - threads_before;
   const auto ranks = static_cast<std::size_t>(communicator_world->size);
   own.noted.assign(ranks, 0);
   own.answers.assign(ranks, {});
