@@ -73,7 +73,9 @@ class Waits final : public detail::WaitSource {
         return;
       }
       if ((context & 3) != 0) {
-        std::snprintf(text.data(), text.size(), "the tag of a collective on %s", name.c_str());
+        const char* const of =
+            is_of_histories(context, number) ? "history of collectives" : "tag of a collective";
+        std::snprintf(text.data(), text.size(), "the %s on %s", of, name.c_str());
         return;
       }
       const bool has_tag = static_cast<std::uint32_t>(message.tag_mask) != 0;

@@ -4,7 +4,6 @@
 #include "bindings/mpi/collectives/exchange.hpp"
 #include "bindings/mpi/communicators/known.hpp"
 #include "bindings/mpi/deadlocks/stuck.hpp"
-#include "bindings/mpi/roll_call/histories.hpp"
 #include "bindings/mpi/transport/matching.hpp"
 
 namespace weft::mpi {

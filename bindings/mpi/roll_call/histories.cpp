@@ -21,7 +21,6 @@ namespace weft::mpi {
 namespace {
 
 /// In the context of collectives, whose own tags are lower.
-constexpr int kTag = static_cast<int>(0x80000000U);
 /// Communicators of which a rank tells at the end. Who has heard nothing compares nothing.
 constexpr std::size_t kMostTold = 256;
 
@@ -89,7 +88,7 @@ void post(int rank, std::uint32_t context, const Told& told, std::chrono::steady
     Request* const request = take_request(*communicator_world);
     request->what = Request::What::send;
     request->owner = &sent;
-    const Status status = world->endpoint.post_send(rank, key_of(context | 1, kTag), bytes,
+    const Status status = world->endpoint.post_send(rank, key_of(context | 1, kTagOfHistories), bytes,
                                                     {.completion = &request_signals(),
                                                      .user_data = request,
                                                      .engine = kEngine,
@@ -107,7 +106,7 @@ void post(int rank, std::uint32_t context, const Told& told, std::chrono::steady
 }
 
 [[nodiscard]] bool receive(int rank, std::uint32_t context, Told& told) {
-  MatchedMessage message = matched_probe(rank, context | 1, kTag);
+  MatchedMessage message = matched_probe(rank, context | 1, kTagOfHistories);
   if (!message || message.info().length != sizeof told) return false;
   Request* const request = take_request(*communicator_world);
   request->what = Request::What::receive;
@@ -168,7 +167,5 @@ DifferentHistories different_histories() {
   }
   return all;
 }
-
-bool is_of_histories(std::uint32_t context, int tag) noexcept { return (context & 3) == 1 && tag == kTag; }
 
 }  // namespace weft::mpi

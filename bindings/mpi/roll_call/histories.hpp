@@ -16,7 +16,5 @@ struct DifferentHistories {
 };
 /// Behind that: where members have called different collectives. Takes the messages of tell_histories() out.
 [[nodiscard]] DifferentHistories different_histories();
-/// Whether a message is one of those.
-[[nodiscard]] bool is_of_histories(std::uint32_t context, int tag) noexcept;
 
 }  // namespace weft::mpi

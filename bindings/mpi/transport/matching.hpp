@@ -27,6 +27,12 @@ inline constexpr int kLargestTag = 0x7fffffff;
   return static_cast<int>(static_cast<std::uint32_t>(key));
 }
 
+/// The tag of the messages in which ranks compare their histories of collectives (roll_call/histories.hpp).
+inline constexpr int kTagOfHistories = static_cast<int>(0x80000000U);
+[[nodiscard]] constexpr bool is_of_histories(std::uint32_t context, int tag) noexcept {
+  return (context & 3) == 1 && tag == kTagOfHistories;
+}
+
 /// Posts a send until it is accepted, of Bytes or of a list of them. Returns true when it has ended already;
 /// else `completion` is signalled with `user_data`. `handle`: for cancel, or nullptr; it names no send where
 /// so many are under way that no other one can be cancelled.
