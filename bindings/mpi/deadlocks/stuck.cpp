@@ -30,7 +30,8 @@ struct State {
   std::mutex mutex;
   std::list<Wait> waits;
   std::uint64_t begun = 0;
-  std::uint64_t told = 0;  // the waits that rank 0 has been told of
+  std::uint64_t noted_waits = 0;  // those of this rank that rank 0 knows of
+  bool has_noted = false;         // and rank 0, which may never wait, has not asked since
   int threads_of_library = 0, attending = 0;
   Sighting question;  // not answered yet
   // Of rank 0: by rank, the waits that it has told of; and the answers of this round and the one before.
@@ -143,9 +144,12 @@ void look_now() {
   Sighting message;
   for (int from = 0; take_sighting(message, from);) {
     if (message.waits == 0 && message.kind != Sighting::Kind::question) continue;
-    if (message.kind == Sighting::Kind::question) own.question = message;
+    if (message.kind == Sighting::Kind::question) {
+      own.question = message;
+      own.has_noted = false;
+    }
     if (!is_first || static_cast<std::size_t>(from) >= own.noted.size()) continue;
-    if (message.kind == Sighting::Kind::note) own.noted[static_cast<std::size_t>(from)] = message.waits;
+    if (message.kind != Sighting::Kind::question) own.noted[static_cast<std::size_t>(from)] = message.waits;
     if (message.kind == Sighting::Kind::answer) take_answer(from, message);
   }
   if (!is_stuck()) return;
@@ -155,9 +159,12 @@ void look_now() {
     answer(mine, own.question);
     if (post_sighting(0, mine)) own.question = {};
   }
-  if (waits != own.told) {
-    if (is_first) own.noted[0] = waits;
-    if (is_first || post_sighting(0, sighting(Sighting::Kind::note, 0))) own.told = waits;
+  if (is_first) own.noted[0] = waits;
+  // One note at a time: in programs whose rank 0 polls, nobody takes it.
+  if (!is_first && waits != own.noted_waits && !own.has_noted &&
+      post_sighting(0, sighting(Sighting::Kind::note, 0))) {
+    own.noted_waits = waits;
+    own.has_noted = true;
   }
   if (!is_first) return;
   if (own.missing == 0 && now_ns() >= own.next_round_ns &&
@@ -206,7 +213,11 @@ StuckWait::~StuckWait() {
   const std::lock_guard lock(own.mutex);
   own.waits.remove_if([this](const Wait& wait) { return wait.by == this; });
   own.attending -= own_threads_;
-  // A round that is under way is void.
+  // A round that is under way is void. Who has not answered is asked again when its answer has come: it may
+  // never wait again, and would keep question after question.
+  for (int rank = 1; own.missing != 0 && rank < own.next_asked; ++rank)
+    if (own.answers[static_cast<std::size_t>(rank)].round != own.round)
+      own.noted[static_cast<std::size_t>(rank)] = 0;
   own.missing = 0;
   own.before.clear();
   if (!own.noted.empty()) own.noted[0] = 0;
